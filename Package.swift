@@ -1,0 +1,39 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// `~Escapable` borrowed frames need lifetime dependencies; clients of the package need no flag.
+let lifetimes: [SwiftSetting] = [.enableExperimentalFeature("Lifetimes")]
+
+let package = Package(
+    name: "MediaGraph",
+    products: [
+        .library(name: "MediaGraph", targets: ["MediaGraph"]),
+        .library(name: "gstmediagraph", type: .dynamic, targets: ["GstMediaGraph"]),
+        .executable(name: "mediagraph", targets: ["MediaGraphCLI"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+        .package(url: "https://github.com/apple/swift-collections", from: "1.1.0"),
+    ],
+    targets: [
+        .systemLibrary(
+            name: "CGStreamer",
+            pkgConfig: "gstreamer-app-1.0",
+            providers: [.apt(["libgstreamer1.0-dev", "libgstreamer-plugins-base1.0-dev"])]
+        ),
+        .systemLibrary(name: "CMediaGraphABI", pkgConfig: "gstreamer-video-1.0"),
+        .target(name: "CGStreamerShims", dependencies: ["CGStreamer"]),
+        .target(name: "GStreamer", dependencies: ["CGStreamer", "CGStreamerShims"], swiftSettings: lifetimes),
+        .target(
+            name: "MediaGraph",
+            dependencies: ["CMediaGraphABI", "CGStreamerShims", "GStreamer", .product(name: "DequeModule", package: "swift-collections")],
+            swiftSettings: lifetimes
+        ),
+        .target(name: "GstMediaGraph", dependencies: ["CGStreamer", "GStreamer", "MediaGraph"]),
+        .executableTarget(
+            name: "MediaGraphCLI",
+            dependencies: ["MediaGraph", .product(name: "ArgumentParser", package: "swift-argument-parser")]
+        ),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,9 @@
+#pragma once
+#include <gst/gst.h>
+#include <gst/app/gstappsink.h>
+#include <gst/app/gstappsrc.h>
+#include <gst/audio/audio.h>
+#include <gst/base/gstbasetransform.h>
+#include <gst/video/gstvideofilter.h>
+#include <gst/video/gstvideopool.h>
+#include <gst/video/video.h>

@@ -1,0 +1,39 @@
+#pragma once
+#include <gst/gst.h>
+#include <gst/video/video.h>
+
+// What Swift's importer leaves out: macros with casts, and variadic functions.
+
+G_BEGIN_DECLS
+
+// GType macros (casts) as constants.
+extern const GType cgst_type_boolean, cgst_type_int, cgst_type_uint, cgst_type_int64, cgst_type_uint64,
+    cgst_type_double, cgst_type_string, cgst_type_object;
+
+// Flags of properties: G_PARAM_* and GST_PARAM_* are enum casts.
+extern const GParamFlags cgst_param_read_only, cgst_param_read_write, cgst_param_locked_when_running,
+    cgst_param_changes_while_playing;
+
+/// GST_DEBUG_CATEGORY_INIT, with the category's name and description.
+GstDebugCategory *cgst_debug_category_new(const char *name, const char *description);
+/// gst_debug_log with the text as it is; does nothing when the level is off.
+void cgst_debug_log(GstDebugCategory *category, GstDebugLevel level, const char *file, const char *function, int line,
+                    void *object, const char *text);
+/// Whether a message of this level would be printed: callers build no string when it would not.
+static inline gboolean cgst_debug_enabled(GstDebugCategory *category, GstDebugLevel level) {
+    return G_UNLIKELY(level <= _gst_debug_min) && level <= gst_debug_category_get_threshold(category);
+}
+
+/// gst_parse_launch_full's result with every problem fatal; `error` is set whenever the result is NULL.
+GstElement *cgst_parse_launch(const char *description, GError **error);
+
+/// A property that accepts any value of its type, so that the element itself can refuse one and say why:
+/// GObject clamps out-of-range values or warns on the terminal before `set_property` sees them.
+GParamSpec *cgst_param_spec_ranged_int(const char *name, const char *nick, const char *blurb, int minimum, int maximum,
+                                       int default_value, GParamFlags flags);
+GParamSpec *cgst_param_spec_ranged_uint64(const char *name, const char *nick, const char *blurb, guint64 minimum,
+                                          guint64 maximum, guint64 default_value, GParamFlags flags);
+
+void *cgst_class_of(void *instance);
+
+G_END_DECLS

@@ -1,0 +1,73 @@
+#include "shims.h"
+
+const GType cgst_type_boolean = G_TYPE_BOOLEAN, cgst_type_int = G_TYPE_INT, cgst_type_uint = G_TYPE_UINT,
+            cgst_type_int64 = G_TYPE_INT64, cgst_type_uint64 = G_TYPE_UINT64, cgst_type_double = G_TYPE_DOUBLE,
+            cgst_type_string = G_TYPE_STRING, cgst_type_object = G_TYPE_OBJECT;
+
+const GParamFlags cgst_param_read_only = G_PARAM_READABLE;
+const GParamFlags cgst_param_read_write = G_PARAM_READWRITE;
+const GParamFlags cgst_param_locked_when_running = GST_PARAM_MUTABLE_READY;
+const GParamFlags cgst_param_changes_while_playing = GST_PARAM_MUTABLE_PLAYING;
+
+GstDebugCategory *cgst_debug_category_new(const char *name, const char *description) {
+    return _gst_debug_category_new(name, 0, description);
+}
+
+void cgst_debug_log(GstDebugCategory *category, GstDebugLevel level, const char *file, const char *function, int line,
+                    void *object, const char *text) {
+    gst_debug_log_literal(category, level, file, function, line, object, text);
+}
+
+GstElement *cgst_parse_launch(const char *description, GError **error) {
+    GError *problem = NULL;
+    GstElement *element = gst_parse_launch_full(description, NULL, GST_PARSE_FLAG_FATAL_ERRORS, &problem);
+    // Any GError is an error, even beside a half-built pipeline.
+    if (problem != NULL) {
+        if (element != NULL) gst_object_unref(gst_object_ref_sink(element));
+        g_propagate_error(error, problem);
+        return NULL;
+    }
+    return element;
+}
+
+// GObject's own int and uint64 properties validate by changing the value. These sub-types leave it alone.
+static gboolean leave_as_is(GParamSpec *spec, GValue *value) {
+    (void)spec;
+    (void)value;
+    return FALSE;
+}
+
+static void ranged_class_init(gpointer klass, gpointer data) {
+    (void)data;
+    ((GParamSpecClass *)klass)->value_validate = leave_as_is;
+}
+
+static GType ranged_type(GType parent, const char *name) {
+    // Several copies of this code may live in one process: the first one registers.
+    GType type = g_type_from_name(name);
+    if (type != 0) return type;
+    GTypeQuery query;
+    g_type_query(parent, &query);
+    GTypeInfo info = {.class_size = query.class_size, .class_init = ranged_class_init, .instance_size = query.instance_size};
+    return g_type_register_static(parent, name, &info, 0);
+}
+
+GParamSpec *cgst_param_spec_ranged_int(const char *name, const char *nick, const char *blurb, int minimum, int maximum,
+                                       int default_value, GParamFlags flags) {
+    GParamSpecInt *spec = g_param_spec_internal(ranged_type(G_TYPE_PARAM_INT, "MediaGraphParamRangedInt"), name, nick, blurb, flags);
+    spec->minimum = minimum;
+    spec->maximum = maximum;
+    spec->default_value = default_value;
+    return G_PARAM_SPEC(spec);
+}
+
+GParamSpec *cgst_param_spec_ranged_uint64(const char *name, const char *nick, const char *blurb, guint64 minimum,
+                                          guint64 maximum, guint64 default_value, GParamFlags flags) {
+    GParamSpecUInt64 *spec = g_param_spec_internal(ranged_type(G_TYPE_PARAM_UINT64, "MediaGraphParamRangedUInt64"), name, nick, blurb, flags);
+    spec->minimum = minimum;
+    spec->maximum = maximum;
+    spec->default_value = default_value;
+    return G_PARAM_SPEC(spec);
+}
+
+void *cgst_class_of(void *instance) { return ((GTypeInstance *)instance)->g_class; }

@@ -1,0 +1,142 @@
+#pragma once
+#include <gst/gst.h>
+#include <gst/video/video.h>
+#include <stdint.h>
+
+// How copies of MediaGraph in one process talk to each other.
+//
+// The executable, the plugin file and a handler library are linked each with a copy of MediaGraph of its own, and Swift
+// types of one copy are strangers to another. So a node takes its handler, and a handler library registers what it has,
+// through these C structures; frames cross as GStreamer's own.
+//
+// Rules: `abi_version` is the first field of everything that one copy makes and another reads. Strings that are passed
+// out in an MGError are g_malloc'ed and freed with g_free by the one who asked. A `context` belongs to its structure:
+// `destroy` (or `release`) is called once, when nothing will be called with it any more. A function with an MGError answers
+// 0, and fills it, when it fails, but for `process`, `frame` and `end`, which answer MG_FAILED.
+
+#define MEDIAGRAPH_ABI_VERSION 1u
+
+typedef struct {
+    int32_t code;  // MediaGraphError.Code; 0: none
+    char *subject, *expected, *actual;
+} MGError;
+
+// One video frame, valid for the length of the call it is passed to.
+typedef struct {
+    GstVideoFrame *mapped;
+    GstBuffer *buffer;
+    GstCaps *caps;
+    uint64_t running_time;    // nanoseconds, or GST_CLOCK_TIME_NONE
+    uint64_t presentation_timestamp;  // nanoseconds in the segment, or GST_CLOCK_TIME_NONE
+    uint64_t capture_time;    // Unix nanoseconds; 0 when unknown
+    int32_t rotation;         // degrees clockwise
+} MGVideoFrame;
+
+static const int32_t MG_PASS = 0, MG_DROP = 1, MG_FAILED = -1;
+
+// A pre-processor's handler. `process` runs on the streaming thread, one frame at a time.
+typedef struct {
+    uint32_t abi_version;
+    void *context;
+    int32_t (*process)(void *context, const MGVideoFrame *frame, MGError *error);
+    void (*destroy)(void *context);
+    char formats[256];  // names of the formats it takes, separated by commas, best first; empty: all
+    char name[64];
+} MGVideoProcessor;
+
+static const int32_t MG_BLOCK = 0, MG_DROP_OLDEST = 1, MG_DROP_NEWEST = 2;
+
+// A pipe's handler. Calls come one at a time, in stream order, but for `interrupt`.
+typedef struct {
+    uint32_t abi_version;
+    void *context;
+    // Before anything else of a run. `policy` and `max_frames` are for one that queues by itself.
+    void (*start)(void *context, int32_t policy, int32_t max_frames);
+    // Any thread: a `frame` that waits returns at once, and none waits until the next `start`.
+    void (*interrupt)(void *context);
+    // MG_PASS, MG_FAILED, or MG_DROP from one that queues by itself: this frame or an older one was lost.
+    int32_t (*frame)(void *context, const MGVideoFrame *frame, MGError *error);
+    void (*status)(void *context, int32_t on);
+    int32_t (*end)(void *context, MGError *error);  // end of stream: nothing follows until the next start
+    void (*destroy)(void *context);
+    char formats[256];
+    char name[64];
+    int32_t memory_mode;  // 0: whatever the pipe says; 1: stack; 2: heap
+    int32_t queues;       // 1: it queues by itself, so the pipe calls it on the streaming thread
+} MGVideoConsumer;
+
+typedef struct {
+    int32_t width, height, rate_numerator, rate_denominator;
+} MGVideoCapability;
+
+// A frame on its way into a video source node.
+typedef struct {
+    const void *data;
+    int64_t length;
+    int32_t width, height;
+    int32_t rotation;  // degrees clockwise
+    int32_t format;    // FrameFormat.code
+    int32_t rate_numerator, rate_denominator;      // 0/1: variable
+    int32_t aspect_numerator, aspect_denominator;  // of a pixel
+    uint64_t timestamp;  // running time in nanoseconds, or GST_CLOCK_TIME_NONE: taken on arrival
+    // Set: `data` is handed over and must stay as it is until this runs, once, on any thread. NULL: it is copied.
+    void (*release)(void *release_context);
+    void *release_context;
+} MGOutgoingFrame;
+
+typedef struct {
+    uint32_t abi_version;
+    void *context;
+    int32_t (*send)(void *context, const MGOutgoingFrame *frame, MGError *error);
+    void (*end)(void *context);
+    void (*fail)(void *context, const MGError *error);  // takes the error's strings over
+    int32_t (*wait)(void *context, uint64_t running_time);  // 0: sending has been stopped
+    uint64_t (*running_time)(void *context);
+    int32_t (*pace)(void *context);  // Pace
+    void *(*retain)(void *context);
+    void (*release)(void *context);
+} MGVideoSender;
+
+// A video source's handler: `capabilities` is empty (count 0) where it takes any.
+typedef struct {
+    uint32_t abi_version;
+    void *context;
+    int64_t (*capabilities)(void *context, MGVideoCapability *list, int64_t room);
+    int32_t (*initialize)(void *context, const MGVideoSender *sender, const MGVideoCapability *supported, int64_t count,
+                          MGVideoCapability suggested, MGError *error);
+    void (*property_change)(void *context, const MGVideoCapability *supported, int64_t count,
+                            MGVideoCapability suggested);
+    int32_t (*start_send)(void *context, MGError *error);
+    void (*stop_send)(void *context);
+    void (*uninitialize)(void *context);
+    void (*destroy)(void *context);
+    char name[64];
+} MGVideoSource;
+
+// A node's door, left on the element as qdata "mediagraph-door". A field that the node has no use for is NULL.
+// Each takes the structure over (its `destroy` will be called) unless it answers 0.
+typedef struct {
+    uint32_t abi_version;
+    int32_t (*set_source)(GstElement *node, const MGVideoSource *source, MGError *error);
+    int32_t (*set_processor)(GstElement *node, const MGVideoProcessor *processor, MGError *error);
+    int32_t (*set_consumer)(GstElement *node, const MGVideoConsumer *consumer, MGError *error);
+} MGNodeDoor;
+
+static const int32_t MG_HANDLER_SOURCE = 1, MG_HANDLER_PROCESSOR = 2, MG_HANDLER_CONSUMER = 3;
+
+// A handler that a library offers. `create` fills `made` (MGVideoSource, MGVideoProcessor or MGVideoConsumer by `kind`)
+// from the text of the node's `options`, and answers 0 with `error` set when it can't.
+typedef struct {
+    int32_t kind;
+    const char *name, *summary;
+    const char *options;  // one line an option: "name\tdefault\tmeaning\n"
+    int32_t (*create)(void *context, const char *options, void *made, MGError *error);
+    void *context;  // lives as long as the library: for ever
+} MGHandlerDescription;
+
+typedef struct {
+    uint32_t abi_version;
+    const char *swift_version;  // of the program that loads
+    void *context;
+    int32_t (*add)(void *context, const MGHandlerDescription *handler, MGError *error);
+} MGHandlerRegistry;

@@ -1,0 +1,97 @@
+import CGStreamer
+
+/// Who gets what an `appsink` receives. Every call is on the streaming thread, one at a time, in stream order.
+public protocol AppSinkDelegate: AnyObject, Sendable {
+    func received(_ sample: borrowing Sample) -> FlowReturn
+    func received(_ event: StreamEvent)
+    func reachedEndOfStream()
+}
+
+/// GStreamer's `appsink`.
+public final class AppSink: Element, @unchecked Sendable {
+    private var sink: UnsafeMutablePointer<GstAppSink> { raw.assumingMemoryBound(to: GstAppSink.self) }
+
+    /// `nil` when the app plugin of gst-plugins-base isn't there.
+    public init?(name: String? = nil) {
+        GStreamerRuntime.initialize()
+        guard let raw = gst_element_factory_make("appsink", name) else { return nil }
+        super.init(taking: raw)
+    }
+
+    /// Wraps an appsink that exists.
+    public init?(_ element: Element) {
+        guard element.typeName == "GstAppSink" else { return nil }
+        super.init(retaining: element.raw)
+    }
+
+    /// Sends everything to `delegate`, which the appsink keeps. Set before data flows.
+    public func setDelegate(_ delegate: any AppSinkDelegate) {
+        var callbacks = GstAppSinkCallbacks()
+        callbacks.new_sample = { sink, context in
+            guard let sample = gst_app_sink_pull_sample(sink) else { return GST_FLOW_EOS }
+            return Box.of(context!).delegate.received(Sample(taking: sample)).raw
+        }
+        callbacks.new_event = { sink, context in
+            // Taking it off the queue keeps events from piling up while no buffer comes. False: the sink goes on with it.
+            guard let object = gst_app_sink_try_pull_object(sink, 0) else { return 0 }
+            defer { gst_mini_object_unref(object) }
+            if let event = StreamEvent(UnsafeMutableRawPointer(object).assumingMemoryBound(to: GstEvent.self)) {
+                Box.of(context!).delegate.received(event)
+            }
+            return 0
+        }
+        callbacks.eos = { _, context in Box.of(context!).delegate.reachedEndOfStream() }
+        let box = Unmanaged.passRetained(Box(delegate)).toOpaque()
+        gst_app_sink_set_callbacks(sink, &callbacks, box) { Unmanaged<Box>.fromOpaque($0!).release() }
+    }
+
+    private final class Box: Sendable {
+        let delegate: any AppSinkDelegate
+        init(_ delegate: any AppSinkDelegate) { self.delegate = delegate }
+        @inline(__always)
+        static func of(_ context: gpointer) -> Box { Unmanaged<Box>.fromOpaque(context).takeUnretainedValue() }
+    }
+
+    /// What it accepts, in order of preference.
+    public func setCaps(_ caps: Caps) { gst_app_sink_set_caps(sink, caps.raw) }
+
+    /// Whether buffers wait for their time on the clock.
+    public func setSynchronized(_ on: Bool) {
+        gst_base_sink_set_sync(raw.assumingMemoryBound(to: GstBaseSink.self), on ? 1 : 0)
+    }
+}
+
+/// Serialised downstream events that a receiver may care for.
+public enum StreamEvent: Sendable {
+    case streamStart(id: String)
+    case caps(Caps)
+    case segment
+    case gap(timestamp: ClockTime?, duration: ClockTime?)
+    /// A custom event's structure.
+    case custom(Structure)
+    case other
+
+    init?(_ event: UnsafeMutablePointer<GstEvent>) {
+        switch event.pointee.type {
+        case GST_EVENT_STREAM_START:
+            var id: UnsafePointer<CChar>?
+            gst_event_parse_stream_start(event, &id)
+            self = .streamStart(id: id.map { String(cString: $0) } ?? "")
+        case GST_EVENT_CAPS:
+            var caps: UnsafeMutablePointer<GstCaps>?
+            gst_event_parse_caps(event, &caps)
+            guard let caps else { return nil }
+            self = .caps(Caps(retaining: caps))
+        case GST_EVENT_SEGMENT: self = .segment
+        case GST_EVENT_GAP:
+            var timestamp: GstClockTime = 0
+            var duration: GstClockTime = 0
+            gst_event_parse_gap(event, &timestamp, &duration)
+            self = .gap(timestamp: ClockTime(raw: timestamp), duration: ClockTime(raw: duration))
+        case GST_EVENT_CUSTOM_DOWNSTREAM, GST_EVENT_CUSTOM_DOWNSTREAM_STICKY:
+            guard let structure = gst_event_get_structure(event) else { return nil }
+            self = .custom(Structure(copying: structure))
+        default: self = .other
+        }
+    }
+}

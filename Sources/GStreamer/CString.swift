@@ -1,0 +1,30 @@
+import CGStreamer
+
+/// Takes over a string that GLib allocated.
+package func takeString(_ string: UnsafeMutablePointer<CChar>?) -> String? {
+    guard let string else { return nil }
+    defer { g_free(string) }
+    return String(cString: string)
+}
+
+/// An error that GLib reported.
+public struct GLibError: Error, Sendable, CustomStringConvertible {
+    /// The error domain's name, such as "gst_parse_error".
+    public let domain: String
+    public let code: Int
+    public let message: String
+
+    public var description: String { message }
+
+    package init(copying error: UnsafePointer<GError>) {
+        domain = String(cString: g_quark_to_string(error.pointee.domain))
+        code = Int(error.pointee.code)
+        message = String(cString: error.pointee.message)
+    }
+
+    /// Takes over `error` and frees it.
+    package init(taking error: UnsafeMutablePointer<GError>) {
+        self.init(copying: error)
+        g_error_free(error)
+    }
+}

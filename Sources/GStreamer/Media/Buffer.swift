@@ -1,0 +1,78 @@
+import CGStreamer
+
+/// One reference on a media buffer, given up with its scope. No allocation of its own.
+///
+/// `@unchecked Sendable`: reference counts are atomic, and a buffer is written only through `BufferAccess`, which the
+/// streaming thread lends.
+public struct Buffer: ~Copyable, @unchecked Sendable {
+    package let raw: UnsafeMutablePointer<GstBuffer>
+
+    package init(taking raw: UnsafeMutablePointer<GstBuffer>) { self.raw = raw }
+    package init(retaining raw: UnsafeMutablePointer<GstBuffer>) { self.raw = gst_buffer_ref(raw) }
+
+    /// A new buffer with memory of its own; `nil` when it can't be had.
+    public init?(size: Int) {
+        guard let raw = gst_buffer_new_allocate(nil, gsize(size), nil) else { return nil }
+        self.raw = raw
+    }
+
+    /// A buffer around the caller's memory, which must stay as it is until `release` runs (on any thread). No copy.
+    public init(
+        wrapping memory: UnsafeMutableRawBufferPointer, context: UnsafeMutableRawPointer?,
+        release: (@convention(c) (UnsafeMutableRawPointer?) -> Void)?
+    ) {
+        raw = gst_buffer_new_wrapped_full(
+            GstMemoryFlags(rawValue: 0), memory.baseAddress, gsize(memory.count), 0, gsize(memory.count), context,
+            release)
+    }
+
+    deinit { gst_buffer_unref(raw) }
+
+    /// Gives the reference up to C.
+    package consuming func take() -> UnsafeMutablePointer<GstBuffer> {
+        let raw = self.raw
+        discard self
+        return raw
+    }
+
+    public var retained: Buffer { Buffer(retaining: raw) }
+    public var access: BufferAccess { BufferAccess(raw) }
+}
+
+/// A look at a buffer that somebody else holds: valid for the call it was passed to.
+public struct BufferAccess {
+    package let raw: UnsafeMutablePointer<GstBuffer>
+
+    @inline(__always)
+    package init(_ raw: UnsafeMutablePointer<GstBuffer>) { self.raw = raw }
+
+    /// Presentation timestamp in its segment.
+    public var presentationTimestamp: ClockTime? {
+        get { ClockTime(raw: raw.pointee.pts) }
+        nonmutating set { raw.pointee.pts = newValue.raw }
+    }
+
+    public var duration: ClockTime? {
+        get { ClockTime(raw: raw.pointee.duration) }
+        nonmutating set { raw.pointee.duration = newValue.raw }
+    }
+
+    public var size: Int { Int(gst_buffer_get_size(raw)) }
+
+    public var retained: Buffer { Buffer(retaining: raw) }
+
+    /// Wall-clock time of capture, Unix nanoseconds (`GstReferenceTimestampMeta`, `timestamp/x-unix`).
+    public var captureTime: UInt64? {
+        guard let meta = gst_buffer_get_reference_timestamp_meta(raw, ReferenceClock.unix.raw) else { return nil }
+        return UInt64(meta.pointee.timestamp)
+    }
+
+    /// Adds the wall-clock time of capture.
+    public func setCaptureTime(_ unixNanoseconds: UInt64) {
+        gst_buffer_add_reference_timestamp_meta(raw, ReferenceClock.unix.raw, GstClockTime(unixNanoseconds), .max)
+    }
+}
+
+private enum ReferenceClock {
+    static let unix = Caps("timestamp/x-unix")!
+}

@@ -1,0 +1,49 @@
+import CGStreamer
+
+/// Converts format and size of raw video: the engine of `videoconvert` and `videoscale` (`GstVideoConverter`), with
+/// those elements' default quality, writing into pooled buffers.
+public final class VideoConverter {
+    private let converter: OpaquePointer
+    private let pool: VideoBufferPool
+    public let input: VideoInfo
+    public let output: VideoInfo
+
+    /// `nil` when there is no way from one to the other, or no memory for the result.
+    public init?(from input: VideoInfo, to output: VideoInfo) {
+        var (source, target) = (input.raw, output.raw)
+        let options = gst_structure_new_empty("options")
+        // videoscale's default; the engine's own would be cubic.
+        var method = GValue()
+        g_value_init(&method, gst_video_resampler_method_get_type())
+        g_value_set_enum(&method, gint(GST_VIDEO_RESAMPLER_METHOD_LINEAR.rawValue))
+        gst_structure_set_value(options, "GstVideoConverter.resampler-method", &method)
+        guard let converter = gst_video_converter_new(&source, &target, options) else { return nil }
+        guard let pool = VideoBufferPool(output) else {
+            gst_video_converter_free(converter)
+            return nil
+        }
+        self.converter = converter
+        self.pool = pool
+        self.input = input
+        self.output = output
+    }
+
+    deinit { gst_video_converter_free(converter) }
+
+    /// The converted frame in a buffer of the pool, with the input's timestamps and metas. `nil` when the input can't be
+    /// mapped or there is no memory.
+    public func convert(_ buffer: BufferAccess) -> Buffer? {
+        guard let result = pool.acquire() else { return nil }
+        let copied = GstBufferCopyFlags(
+            rawValue: GST_BUFFER_COPY_TIMESTAMPS.rawValue | GST_BUFFER_COPY_FLAGS.rawValue)
+        gst_buffer_copy_into(result.raw, buffer.raw, copied, 0, .max)
+        let done: Bool?? = buffer.withVideoFrame(input, .read) { source in
+            result.access.withVideoFrame(output, .readWrite) { target in
+                gst_video_converter_frame(converter, source.frame, target.frame)
+                return true
+            }
+        }
+        guard done == true else { return nil }
+        return result
+    }
+}

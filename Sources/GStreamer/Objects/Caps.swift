@@ -1,0 +1,60 @@
+import CGStreamer
+
+/// Media formats: what a pad can carry, or does carry.
+public final class Caps: @unchecked Sendable, Hashable, CustomStringConvertible {
+    // `@unchecked Sendable`: caps that are shared are immutable in GStreamer, and nothing here writes to them.
+    package let raw: UnsafeMutablePointer<GstCaps>
+
+    package init(taking raw: UnsafeMutablePointer<GstCaps>) {
+        self.raw = raw
+    }
+
+    package init(retaining raw: UnsafeMutablePointer<GstCaps>) {
+        self.raw = gst_caps_ref(raw)
+    }
+
+    /// Caps from their text; `nil` when GStreamer refuses it.
+    public convenience init?(_ text: String) {
+        guard let raw = gst_caps_from_string(text) else { return nil }
+        self.init(taking: raw)
+    }
+
+    deinit {
+        gst_caps_unref(raw)
+    }
+
+    public static var any: Caps { Caps(taking: gst_caps_new_any()) }
+
+    public var isEmpty: Bool { gst_caps_is_empty(raw) != 0 }
+    public var isAny: Bool { gst_caps_is_any(raw) != 0 }
+    public var isFixed: Bool { gst_caps_is_fixed(raw) != 0 }
+    public var count: Int { Int(gst_caps_get_size(raw)) }
+
+    /// One of the alternatives, without its features.
+    public subscript(index: Int) -> Structure { Structure(copying: gst_caps_get_structure(raw, UInt32(index))) }
+
+    /// What both allow, in this object's order of preference.
+    public func intersection(_ other: Caps) -> Caps {
+        Caps(taking: gst_caps_intersect_full(raw, other.raw, GST_CAPS_INTERSECT_FIRST))
+    }
+
+    public func canIntersect(_ other: Caps) -> Bool { gst_caps_can_intersect(raw, other.raw) != 0 }
+    public func isSubset(of other: Caps) -> Bool { gst_caps_is_subset(raw, other.raw) != 0 }
+
+    public var description: String { takeString(gst_caps_to_string(raw)) ?? "" }
+
+    public static func == (a: Caps, b: Caps) -> Bool { gst_caps_is_equal(a.raw, b.raw) != 0 }
+    public func hash(into hasher: inout Hasher) { hasher.combine(description) }
+}
+
+extension Caps {
+    /// These alternatives, then the other's.
+    public func appending(_ other: Caps) -> Caps {
+        Caps(taking: gst_caps_merge(gst_caps_copy(raw), gst_caps_ref(other.raw)))
+    }
+
+    /// Every format of raw video that GStreamer can convert, in memory that the CPU reads, progressive or interleaved.
+    public static var anyRawVideo: Caps {
+        Caps(taking: gst_video_make_raw_caps(nil, 0))
+    }
+}

@@ -1,0 +1,132 @@
+import CGStreamer
+import CGStreamerShims
+
+/// An element's state (`GstState`).
+public enum State: Int, Sendable, Comparable, CaseIterable {
+    case null = 1
+    case ready, paused, playing
+
+    package var raw: GstState { GstState(rawValue: UInt32(rawValue)) }
+    package init?(_ raw: GstState) { self.init(rawValue: Int(raw.rawValue)) }
+
+    public static func < (a: State, b: State) -> Bool { a.rawValue < b.rawValue }
+}
+
+/// What a change of state came to (`GstStateChangeReturn`).
+public enum StateChangeResult: Sendable {
+    case failure, success, async, noPreroll
+
+    package init(_ raw: GstStateChangeReturn) {
+        switch raw {
+        case GST_STATE_CHANGE_SUCCESS: self = .success
+        case GST_STATE_CHANGE_ASYNC: self = .async
+        case GST_STATE_CHANGE_NO_PREROLL: self = .noPreroll
+        default: self = .failure
+        }
+    }
+
+    package var raw: GstStateChangeReturn {
+        switch self {
+        case .failure: GST_STATE_CHANGE_FAILURE
+        case .success: GST_STATE_CHANGE_SUCCESS
+        case .async: GST_STATE_CHANGE_ASYNC
+        case .noPreroll: GST_STATE_CHANGE_NO_PREROLL
+        }
+    }
+}
+
+/// An element of a pipeline.
+public class Element: ObjectReference, @unchecked Sendable {
+    package var element: UnsafeMutablePointer<GstElement> { raw.assumingMemoryBound(to: GstElement.self) }
+
+    /// A new element by its factory's name; `nil` when there is no such factory.
+    public convenience init?(factory: String, name: String? = nil) {
+        GStreamerRuntime.initialize()
+        guard let raw = gst_element_factory_make(factory, name) else { return nil }
+        self.init(taking: raw)
+    }
+
+    /// The name of the factory that made it, such as "videoconvert".
+    public var factoryName: String? {
+        guard let factory = gst_element_get_factory(element) else { return nil }
+        return takeString(gst_object_get_name(UnsafeMutableRawPointer(factory).assumingMemoryBound(to: GstObject.self)))
+    }
+
+    public func staticPad(_ name: String) -> Pad? {
+        gst_element_get_static_pad(element, name).map { Pad(taking: $0) }
+    }
+
+    public var pads: [Pad] {
+        var result: [Pad] = []
+        withUnsafeMutablePointer(to: &result) { list in
+            _ = gst_element_foreach_pad(
+                element,
+                { _, pad, data in
+                    data!.assumingMemoryBound(to: [Pad].self).pointee.append(Pad(retaining: pad!))
+                    return 1
+                }, list)
+        }
+        return result
+    }
+
+    /// Asks for a change of state. It may block until data flow has stopped: never call it from a streaming thread to
+    /// stop that thread's own element, nor from a Swift task.
+    @discardableResult
+    public func setState(_ state: State) -> StateChangeResult {
+        StateChangeResult(gst_element_set_state(element, state.raw))
+    }
+
+    /// The state as it is now, without waiting.
+    public var state: State {
+        var state = GST_STATE_NULL
+        gst_element_get_state(element, &state, nil, 0)
+        return State(state) ?? .null
+    }
+
+    /// Waits until a pending change of state is done.
+    public func waitForState(timeout: ClockTime?) -> (result: StateChangeResult, state: State) {
+        var state = GST_STATE_NULL
+        let result = gst_element_get_state(element, &state, nil, timeout.raw)
+        return (StateChangeResult(result), State(state) ?? .null)
+    }
+
+    /// Running time now; `nil` without a clock.
+    public var currentRunningTime: ClockTime? { ClockTime(raw: gst_element_get_current_running_time(element)) }
+
+    /// The running time at which PLAYING began, on the clock.
+    public var baseTime: ClockTime? { ClockTime(raw: gst_element_get_base_time(element)) }
+
+    /// Sends end-of-stream into the sources.
+    @discardableResult
+    public func sendEndOfStream() -> Bool { gst_element_send_event(element, gst_event_new_eos()) != 0 }
+
+    /// How far the stream is, in stream time.
+    public var position: ClockTime? {
+        var position: gint64 = 0
+        guard gst_element_query_position(element, GST_FORMAT_TIME, &position) != 0, position >= 0 else { return nil }
+        return ClockTime(nanoseconds: UInt64(position))
+    }
+
+    /// How long the stream is, where that is known.
+    public var duration: ClockTime? {
+        var duration: gint64 = 0
+        guard gst_element_query_duration(element, GST_FORMAT_TIME, &duration) != 0, duration >= 0 else { return nil }
+        return ClockTime(nanoseconds: UInt64(duration))
+    }
+
+    /// The graph's latency as its elements report it.
+    public var latency: (live: Bool, minimum: ClockTime)? {
+        let query = gst_query_new_latency()
+        defer { gst_query_unref(query) }
+        guard gst_element_query(element, query) != 0 else { return nil }
+        var live: gboolean = 0
+        var minimum: GstClockTime = 0
+        gst_query_parse_latency(query, &live, &minimum, nil)
+        return (live != 0, ClockTime(nanoseconds: UInt64(minimum)))
+    }
+
+    /// Posts a message of this element's own on the bus (`GST_MESSAGE_ELEMENT`).
+    public func post(_ structure: Structure) {
+        gst_element_post_message(element, gst_message_new_element(object, gst_structure_copy(structure.raw)))
+    }
+}

@@ -1,0 +1,121 @@
+import CGStreamer
+
+/// A bin's pad that stands for a child's.
+public struct GhostPad: Sendable {
+    // A pointer to a pad that the bin owns as long as the bin's implementation lives.
+    private let address: UInt
+    package var raw: UnsafeMutablePointer<GstPad> { UnsafeMutablePointer(bitPattern: address)! }
+
+    package init(_ raw: UnsafeMutablePointer<GstPad>) { address = UInt(bitPattern: raw) }
+
+    /// A reference on the pad.
+    public var pad: Pad { Pad(retaining: UnsafeMutableRawPointer(raw)) }
+
+    /// What to do with a query that reaches the pad.
+    public enum Answer: Sendable {
+        /// The pad's own default: ask the child.
+        case forward
+        case caps(Caps)
+        /// ALLOCATION: buffers with `GstVideoMeta` are understood, so strides may be anything.
+        case acceptsVideoMeta
+    }
+
+    /// Answers CAPS and ALLOCATION queries itself. `handler` runs on any thread.
+    public func onQuery(_ handler: @escaping @Sendable (Query) -> Answer) {
+        let box = Unmanaged.passRetained(Box(handler)).toOpaque()
+        gst_pad_set_query_function_full(
+            raw,
+            { pad, parent, query in
+                let box = Unmanaged<Box>.fromOpaque(pad!.pointee.querydata).takeUnretainedValue()
+                return box.answer(pad!, parent, query!)
+            }, box, { Unmanaged<Box>.fromOpaque($0!).release() })
+    }
+
+    /// Looks at each CAPS event before the child does; false refuses it, and upstream stops with not-negotiated.
+    /// `accepts` runs on the streaming thread. The pad answers ACCEPT_CAPS by its template, as decoders do: what the
+    /// template allows and the moment does not is refused here, where there is a chance to say why.
+    public func onCaps(_ accepts: @escaping @Sendable (Caps) -> Bool) {
+        let box = Unmanaged.passRetained(CapsBox(accepts)).toOpaque()
+        gst_pad_set_event_function_full(
+            raw,
+            { pad, parent, event in
+                let box = Unmanaged<CapsBox>.fromOpaque(pad!.pointee.eventdata).takeUnretainedValue()
+                if event!.pointee.type == GST_EVENT_CAPS {
+                    var caps: UnsafeMutablePointer<GstCaps>?
+                    gst_event_parse_caps(event, &caps)
+                    if let caps, !box.accepts(Caps(retaining: caps)) {
+                        gst_event_unref(event)
+                        return 0
+                    }
+                }
+                return gst_pad_event_default(pad, parent, event)
+            }, box, { Unmanaged<CapsBox>.fromOpaque($0!).release() })
+    }
+
+    /// Tells of each RECONFIGURE event that downstream sends. `changed` runs on any thread.
+    public func onReconfigure(_ changed: @escaping @Sendable () -> Void) {
+        let box = Unmanaged.passRetained(ReconfigureBox(changed)).toOpaque()
+        gst_pad_set_event_function_full(
+            raw,
+            { pad, parent, event in
+                if event!.pointee.type == GST_EVENT_RECONFIGURE {
+                    Unmanaged<ReconfigureBox>.fromOpaque(pad!.pointee.eventdata).takeUnretainedValue().changed()
+                }
+                return gst_pad_event_default(pad, parent, event)
+            }, box, { Unmanaged<ReconfigureBox>.fromOpaque($0!).release() })
+    }
+
+    private final class ReconfigureBox: Sendable {
+        let changed: @Sendable () -> Void
+        init(_ changed: @escaping @Sendable () -> Void) { self.changed = changed }
+    }
+
+    private final class CapsBox: Sendable {
+        let accepts: @Sendable (Caps) -> Bool
+        init(_ accepts: @escaping @Sendable (Caps) -> Bool) { self.accepts = accepts }
+    }
+
+    public enum Query: Sendable {
+        case caps
+        case allocation
+    }
+
+    private final class Box: Sendable {
+        let handler: @Sendable (Query) -> Answer
+        init(_ handler: @escaping @Sendable (Query) -> Answer) { self.handler = handler }
+
+        func answer(
+            _ pad: UnsafeMutablePointer<GstPad>, _ parent: UnsafeMutablePointer<GstObject>?,
+            _ query: UnsafeMutablePointer<GstQuery>
+        ) -> gboolean {
+            switch query.pointee.type {
+            case GST_QUERY_CAPS:
+                guard case .caps(let caps) = handler(.caps) else { break }
+                var filter: UnsafeMutablePointer<GstCaps>?
+                gst_query_parse_caps(query, &filter)
+                guard let filter else {
+                    gst_query_set_caps_result(query, caps.raw)
+                    return 1
+                }
+                // The filter's order is upstream's preference, but ours leads: it saves the conversion.
+                let result = gst_caps_intersect_full(caps.raw, filter, GST_CAPS_INTERSECT_FIRST)
+                gst_query_set_caps_result(query, result)
+                gst_caps_unref(result)
+                return 1
+            case GST_QUERY_ACCEPT_CAPS:
+                var caps: UnsafeMutablePointer<GstCaps>?
+                gst_query_parse_accept_caps(query, &caps)
+                let template = gst_pad_get_pad_template_caps(pad)
+                gst_query_set_accept_caps_result(query, gst_caps_is_subset(caps, template))
+                gst_caps_unref(template)
+                return 1
+            case GST_QUERY_ALLOCATION:
+                guard case .acceptsVideoMeta = handler(.allocation) else { break }
+                gst_query_add_allocation_meta(query, gst_video_meta_api_get_type(), nil)
+                return 1
+            default: break
+            }
+            return gst_pad_query_default(pad, parent, query)
+        }
+    }
+}

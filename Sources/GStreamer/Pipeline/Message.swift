@@ -1,0 +1,97 @@
+import CGStreamer
+
+/// What an element reported to the application.
+public struct Message: Sendable {
+    /// The path of the element that posted it, and its own name.
+    public let sourcePath: String
+    public let sourceName: String
+    /// The factory that made the source; `nil` when it is no element.
+    public let sourceFactory: String?
+    public let kind: Kind
+
+    public enum Kind: Sendable {
+        case endOfStream
+        case error(Report)
+        case warning(Report)
+        case info(Report)
+        case stateChanged(from: State, to: State)
+        case asyncDone
+        case latency
+        case clockLost
+        case buffering(percent: Int)
+        case streamStart
+        /// A late buffer: how late, and the processed and dropped counts of the element.
+        case qualityOfService(jitter: Int64, processed: UInt64, dropped: UInt64)
+        case element(Structure)
+        case other(String)
+    }
+
+    /// An error, a warning or a piece of information, as `GError` and debug text.
+    public struct Report: Sendable {
+        public let error: GLibError
+        /// Where in the source it happened, and details for developers.
+        public let debug: String
+    }
+
+    package init(_ message: UnsafeMutablePointer<GstMessage>) {
+        if let source = message.pointee.src {
+            sourcePath = takeString(gst_object_get_path_string(source)) ?? ""
+            sourceName = takeString(gst_object_get_name(source)) ?? ""
+            let raw = UnsafeMutableRawPointer(source)
+            let isElement =
+                g_type_check_instance_is_a(raw.assumingMemoryBound(to: GTypeInstance.self), gst_element_get_type()) != 0
+            sourceFactory = isElement ? Element(retaining: raw).factoryName : nil
+        } else {
+            (sourcePath, sourceName, sourceFactory) = ("", "", nil)
+        }
+        kind = Kind(message)
+    }
+}
+
+extension Message.Kind {
+    fileprivate init(_ message: UnsafeMutablePointer<GstMessage>) {
+        switch message.pointee.type {
+        case GST_MESSAGE_EOS: self = .endOfStream
+        case GST_MESSAGE_ERROR: self = .error(Message.Report(message, gst_message_parse_error))
+        case GST_MESSAGE_WARNING: self = .warning(Message.Report(message, gst_message_parse_warning))
+        case GST_MESSAGE_INFO: self = .info(Message.Report(message, gst_message_parse_info))
+        case GST_MESSAGE_STATE_CHANGED:
+            var (old, new, pending) = (GST_STATE_NULL, GST_STATE_NULL, GST_STATE_NULL)
+            gst_message_parse_state_changed(message, &old, &new, &pending)
+            self = .stateChanged(from: State(old) ?? .null, to: State(new) ?? .null)
+        case GST_MESSAGE_ASYNC_DONE: self = .asyncDone
+        case GST_MESSAGE_LATENCY: self = .latency
+        case GST_MESSAGE_CLOCK_LOST: self = .clockLost
+        case GST_MESSAGE_STREAM_START: self = .streamStart
+        case GST_MESSAGE_BUFFERING:
+            var percent: gint = 0
+            gst_message_parse_buffering(message, &percent)
+            self = .buffering(percent: Int(percent))
+        case GST_MESSAGE_QOS:
+            var jitter: gint64 = 0
+            var (processed, dropped): (guint64, guint64) = (0, 0)
+            gst_message_parse_qos_values(message, &jitter, nil, nil)
+            gst_message_parse_qos_stats(message, nil, &processed, &dropped)
+            self = .qualityOfService(jitter: Int64(jitter), processed: UInt64(processed), dropped: UInt64(dropped))
+        case GST_MESSAGE_ELEMENT:
+            self = gst_message_get_structure(message).map { .element(Structure(copying: $0)) } ?? .other("element")
+        default: self = .other(String(cString: gst_message_type_get_name(message.pointee.type)))
+        }
+    }
+}
+
+extension Message.Report {
+    fileprivate init(
+        _ message: UnsafeMutablePointer<GstMessage>,
+        _ parse: (
+            UnsafeMutablePointer<GstMessage>?, UnsafeMutablePointer<UnsafeMutablePointer<GError>?>?,
+            UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
+        ) -> Void
+    ) {
+        var error: UnsafeMutablePointer<GError>?
+        var debug: UnsafeMutablePointer<CChar>?
+        parse(message, &error, &debug)
+        self.error = GLibError(taking: error!)
+        self.debug = takeString(debug) ?? ""
+    }
+}

@@ -1,0 +1,43 @@
+import CGStreamer
+
+/// A place where an element takes or gives data.
+public final class Pad: ObjectReference, @unchecked Sendable {
+    package var pad: UnsafeMutablePointer<GstPad> { raw.assumingMemoryBound(to: GstPad.self) }
+
+    public enum Direction: String, Sendable { case source = "src", sink, unknown }
+
+    public var direction: Direction {
+        switch gst_pad_get_direction(pad) {
+        case GST_PAD_SRC: .source
+        case GST_PAD_SINK: .sink
+        default: .unknown
+        }
+    }
+
+    public var isLinked: Bool { gst_pad_is_linked(pad) != 0 }
+
+    /// What the pad carries now.
+    public var currentCaps: Caps? { gst_pad_get_current_caps(pad).map(Caps.init(taking:)) }
+
+    /// What the pad can carry, as it answers now.
+    public func queryCaps() -> Caps { Caps(taking: gst_pad_query_caps(pad, nil)) }
+
+    /// What the other side can carry; `nil` while unlinked.
+    public func peerCaps() -> Caps? {
+        guard isLinked else { return nil }
+        return Caps(taking: gst_pad_peer_query_caps(pad, nil))
+    }
+
+    public var peer: Pad? { gst_pad_get_peer(pad).map { Pad(taking: $0) } }
+    public var parent: Element? { gst_pad_get_parent_element(pad).map { Element(taking: $0) } }
+
+    /// Whether what comes in is live, by a LATENCY query; `nil` when nobody answered.
+    public func upstreamIsLive() -> Bool? {
+        let query = gst_query_new_latency()
+        defer { gst_query_unref(query) }
+        guard gst_pad_peer_query(pad, query) != 0 else { return nil }
+        var live: gboolean = 0
+        gst_query_parse_latency(query, &live, nil, nil)
+        return live != 0
+    }
+}

@@ -1,0 +1,30 @@
+import CGStreamer
+
+/// A node that is made of other elements: a `GstBin` subclass.
+open class BinElement: ElementImplementation, ParentClass, @unchecked Sendable {
+    class var parentType: GType { gst_bin_get_type() }
+
+    class func installClassFunctions(_ klass: UnsafeMutableRawPointer) {}
+
+    /// Adds a child; the bin owns it.
+    public func add(_ child: Element) { instance.add(child) }
+
+    /// Shows a child's pad as the bin's own, by the pad template of that name.
+    public func addGhostPad(_ name: String, target: Pad) -> GhostPad { instance.addGhostPad(name, target: target) }
+}
+
+extension ElementInstance {
+    /// Adds a child to a bin that is being made; for a subclass whose stored properties need that first.
+    public func add(_ child: Element) {
+        gst_bin_add(UnsafeMutableRawPointer(element).assumingMemoryBound(to: GstBin.self), child.element)
+    }
+
+    public func addGhostPad(_ name: String, target: Pad) -> GhostPad {
+        let klass = UnsafeMutableRawPointer(element.pointee.object.object.g_type_instance.g_class!)
+            .assumingMemoryBound(to: GstElementClass.self)
+        let template = gst_element_class_get_pad_template(klass, name)
+        let ghost = gst_ghost_pad_new_from_template(name, target.pad, template)!
+        gst_element_add_pad(element, ghost)
+        return GhostPad(ghost)
+    }
+}

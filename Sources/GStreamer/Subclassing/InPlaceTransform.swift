@@ -1,0 +1,69 @@
+import CGStreamer
+
+/// A filter that edits buffers where they lie: a `GstBaseTransform` subclass with one `sink` and one `src` pad.
+///
+/// The base class makes a shared buffer writable (by a copy) before `transformInPlace`, answers queries, handles QoS,
+/// and in pass-through touches nothing. `GstBaseTransform`'s own documentation says which lock is held when.
+open class InPlaceTransform: ElementImplementation, ParentClass, @unchecked Sendable {
+    class var parentType: GType { gst_base_transform_get_type() }
+
+    class func installClassFunctions(_ klass: UnsafeMutableRawPointer) {
+        let transform = klass.assumingMemoryBound(to: GstBaseTransformClass.self)
+        // A pass-through transform forwards buffers without calling transform_ip at all.
+        transform.pointee.transform_ip_on_passthrough = 0
+        transform.pointee.set_caps = { element, input, output in
+            InPlaceTransform.of(element!).setCaps(Caps(retaining: input!)) ? 1 : 0
+        }
+        transform.pointee.transform_caps = { element, direction, caps, filter in
+            let result = InPlaceTransform.of(element!).transformCaps(Caps(retaining: caps!))
+            guard let filter else { return gst_caps_ref(result.raw) }
+            return gst_caps_intersect_full(filter, result.raw, GST_CAPS_INTERSECT_FIRST)
+        }
+        transform.pointee.transform_ip = { element, buffer in
+            InPlaceTransform.of(element!).transformInPlace(BufferAccess(buffer!)).raw
+        }
+        transform.pointee.start = { InPlaceTransform.of($0!).start() ? 1 : 0 }
+        transform.pointee.stop = { InPlaceTransform.of($0!).stop() ? 1 : 0 }
+    }
+
+    @inline(__always)
+    private static func of(_ element: UnsafeMutablePointer<GstBaseTransform>) -> InPlaceTransform {
+        unsafeDowncast(
+            ElementClass.implementation(
+                of: UnsafeMutableRawPointer(element), offset: MemoryLayout<GstBaseTransform>.size),
+            to: InPlaceTransform.self)
+    }
+
+    private var transform: UnsafeMutablePointer<GstBaseTransform> {
+        UnsafeMutableRawPointer(instance.element).assumingMemoryBound(to: GstBaseTransform.self)
+    }
+
+    /// The caps on both sides. False refuses them (not-negotiated).
+    open func setCaps(_ caps: Caps) -> Bool { true }
+
+    /// What the other side may be when one side is `caps`; the same by default.
+    open func transformCaps(_ caps: Caps) -> Caps { caps }
+
+    /// One buffer, writable, on the streaming thread, the stream lock held.
+    open func transformInPlace(_ buffer: BufferAccess) -> FlowReturn { .ok }
+
+    /// READY→PAUSED, before data flows. False refuses.
+    open func start() -> Bool { true }
+
+    /// PAUSED→READY, after data flow has ended.
+    open func stop() -> Bool { true }
+
+    /// In pass-through buffers go by untouched. Any thread.
+    public func setPassthrough(_ on: Bool) { gst_base_transform_set_passthrough(transform, on ? 1 : 0) }
+
+    /// Asks for the caps to be negotiated anew before the next buffer.
+    public func renegotiate() {
+        gst_base_transform_reconfigure_sink(transform)
+        gst_base_transform_reconfigure_src(transform)
+    }
+
+    /// The running time of a timestamp in the current segment. Streaming thread only.
+    public func runningTime(of timestamp: ClockTime?) -> ClockTime? {
+        ClockTime(raw: gst_segment_to_running_time(&transform.pointee.segment, GST_FORMAT_TIME, timestamp.raw))
+    }
+}

@@ -1,0 +1,25 @@
+import CMediaGraphABI
+import GStreamer
+
+/// A handler that a library registered: its copy of the code makes it.
+///
+/// `@unchecked Sendable`: the function and its context belong to a library that is never unloaded, and its registry is
+/// safe from any thread.
+struct ForeignHandler: @unchecked Sendable {
+    private let create: @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<CChar>?, UnsafeMutableRawPointer?, UnsafeMutablePointer<MGError>?) -> Int32
+    private let context: UnsafeMutableRawPointer?
+
+    init(_ description: MGHandlerDescription) {
+        create = description.create
+        context = description.context
+    }
+
+    /// Fills an empty structure of the handler's kind.
+    func make<ABI>(_ options: String, _ empty: ABI) throws(MediaGraphError) -> ABI {
+        var made = empty
+        try MediaGraphError.check { error in
+            withUnsafeMutableBytes(of: &made) { create(context, options, $0.baseAddress, error) }
+        }
+        return made
+    }
+}

@@ -1,0 +1,81 @@
+import CGStreamer
+import CMediaGraphABI
+import GStreamer
+
+/// How a Swift face reaches a node's element, which may belong to another copy of the code: a C structure on the element.
+enum NodeDoor {
+    private static let quark = g_quark_from_static_string("mediagraph-door")
+
+    /// Puts a door on an element; `door` is a constant.
+    static func install(_ door: UnsafePointer<MGNodeDoor>, on instance: ElementInstance) {
+        g_object_set_qdata(
+            UnsafeMutableRawPointer(instance.element).assumingMemoryBound(to: GObject.self), quark,
+            UnsafeMutableRawPointer(mutating: door))
+    }
+
+    /// A door's structure, made once for each kind of node.
+    static func make(
+        source: (@convention(c) (UnsafeMutablePointer<GstElement>?, UnsafePointer<MGVideoSource>?, UnsafeMutablePointer<MGError>?) -> Int32)? = nil,
+        processor: (@convention(c) (UnsafeMutablePointer<GstElement>?, UnsafePointer<MGVideoProcessor>?, UnsafeMutablePointer<MGError>?) -> Int32)? = nil,
+        consumer: (@convention(c) (UnsafeMutablePointer<GstElement>?, UnsafePointer<MGVideoConsumer>?, UnsafeMutablePointer<MGError>?) -> Int32)? = nil
+    ) -> DoorConstant {
+        let door = UnsafeMutablePointer<MGNodeDoor>.allocate(capacity: 1)
+        door.initialize(
+            to: MGNodeDoor(
+                abi_version: MEDIAGRAPH_ABI_VERSION, set_source: source, set_processor: processor,
+                set_consumer: consumer))
+        return DoorConstant(pointer: UnsafePointer(door))
+    }
+
+    /// The door of an element; throws when it is no node, or one of another version.
+    private static func door(of element: Element) throws(MediaGraphError) -> UnsafePointer<MGNodeDoor> {
+        guard let raw = g_object_get_qdata(element.raw.assumingMemoryBound(to: GObject.self), quark) else {
+            throw .wrongUsage(.init(element.name, expected: "a MediaGraph node", actual: element.factoryName ?? element.typeName))
+        }
+        let door = UnsafePointer(raw.assumingMemoryBound(to: MGNodeDoor.self))
+        guard door.pointee.abi_version == MEDIAGRAPH_ABI_VERSION else {
+            throw .unsupported(
+                .init(
+                    element.name, expected: "ABI \(MEDIAGRAPH_ABI_VERSION)", actual: "ABI \(door.pointee.abi_version)"))
+        }
+        return door
+    }
+
+    static func attach<P: VideoProcessor>(_ processor: consuming sending P, to element: Element) throws(MediaGraphError) {
+        guard let set = try door(of: element).pointee.set_processor else { throw notThisKind(element, "preprocessor") }
+        var abi = MGVideoProcessor(processor, name: "\(P.self)")
+        do { try MediaGraphError.check { set(element.element, &abi, $0) } } catch {
+            abi.destroy(abi.context)
+            throw error
+        }
+    }
+
+    static func attach<C: VideoConsumer>(
+        _ consumer: consuming sending C, memoryMode: MemoryMode?, to element: Element
+    ) throws(MediaGraphError) {
+        guard let set = try door(of: element).pointee.set_consumer else { throw notThisKind(element, "rawdatapipe") }
+        var abi = MGVideoConsumer(consumer, name: "\(C.self)", memoryMode: memoryMode)
+        do { try MediaGraphError.check { set(element.element, &abi, $0) } } catch {
+            abi.destroy(abi.context)
+            throw error
+        }
+    }
+
+    static func attach<S: VideoSource>(_ source: S, to element: Element) throws(MediaGraphError) {
+        guard let set = try door(of: element).pointee.set_source else { throw notThisKind(element, "videosource") }
+        var abi = MGVideoSource(source, name: "\(S.self)")
+        do { try MediaGraphError.check { set(element.element, &abi, $0) } } catch {
+            abi.destroy(abi.context)
+            throw error
+        }
+    }
+
+    private static func notThisKind(_ element: Element, _ expected: String) -> MediaGraphError {
+        .wrongUsage(.init(element.name, expected: "a \(expected)", actual: element.factoryName ?? element.typeName))
+    }
+}
+
+/// `@unchecked Sendable`: points to a structure that is never written again and never freed.
+struct DoorConstant: @unchecked Sendable {
+    let pointer: UnsafePointer<MGNodeDoor>
+}

@@ -1,0 +1,114 @@
+import CMediaGraphABI
+import GStreamer
+
+/// A pipe's handler as the pipe holds it, whichever copy of the code it comes from.
+///
+/// `@unchecked Sendable`: the pipe calls it from one thread at a time, in stream order; the rest is constant.
+final class ConsumerHandle: @unchecked Sendable {
+    private let abi: MGVideoConsumer
+    let name: String
+    /// Empty: all.
+    let formats: [VideoFormat]
+    /// What it needs; `nil` when it takes either.
+    let memoryMode: MemoryMode?
+
+    /// Takes the handler over.
+    init(_ abi: MGVideoConsumer) {
+        self.abi = abi
+        name = loadName(abi.name)
+        formats = formatList(loadName(abi.formats))
+        memoryMode = abi.memory_mode == 0 ? nil : MemoryMode(rawValue: abi.memory_mode - 1)
+    }
+
+    deinit { abi.destroy(abi.context) }
+
+    /// It has a queue of its own and needs no thread of the pipe's.
+    var queues: Bool { abi.queues != 0 }
+
+    func start(_ policy: OverflowPolicy, maxFrames: Int) {
+        abi.start(abi.context, policy.rawValue, Int32(clamping: maxFrames))
+    }
+
+    /// Any thread.
+    func interrupt() { abi.interrupt(abi.context) }
+
+    /// `drop` when it queues by itself and lost a frame.
+    @inline(__always)
+    func receive(_ frame: UnsafePointer<MGVideoFrame>) throws(MediaGraphError) -> Verdict {
+        var error = MGError()
+        switch abi.frame(abi.context, frame, &error) {
+        case MG_PASS: return .pass
+        case MG_DROP: return .drop
+        default: throw MediaGraphError(taking: error)
+        }
+    }
+
+    func statusChanged(isOn: Bool) { abi.status(abi.context, isOn ? 1 : 0) }
+
+    func finish() throws(MediaGraphError) {
+        var error = MGError()
+        guard abi.end(abi.context, &error) != MG_FAILED else { throw MediaGraphError(taking: error) }
+    }
+}
+
+extension MGVideoConsumer {
+    /// Wraps a Swift handler. Whoever holds the structure calls `destroy` once.
+    init<C: VideoConsumer>(_ consumer: consuming sending C, name: String, memoryMode: MemoryMode? = nil) {
+        self.init()
+        abi_version = MEDIAGRAPH_ABI_VERSION
+        context = Unmanaged.passRetained(ConsumerBox(consumer)).toOpaque()
+        start = { _, _, _ in }
+        interrupt = { _ in }
+        frame = { context, frame, error in
+            Unmanaged<AnyConsumerBox>.fromOpaque(context!).takeUnretainedValue().receive(frame!, error)
+        }
+        status = { context, on in
+            Unmanaged<AnyConsumerBox>.fromOpaque(context!).takeUnretainedValue().statusChanged(isOn: on != 0)
+        }
+        end = { context, error in
+            Unmanaged<AnyConsumerBox>.fromOpaque(context!).takeUnretainedValue().finish(error)
+        }
+        destroy = { Unmanaged<AnyConsumerBox>.fromOpaque($0!).release() }
+        storeName(C.formats.map(\.gstreamerName).joined(separator: ","), in: &formats)
+        storeName(name, in: &self.name)
+        memory_mode = memoryMode.map { $0.rawValue + 1 } ?? 0
+    }
+}
+
+/// What the C function pointers lead back to: one virtual call to the handler's own type, no allocation.
+private class AnyConsumerBox {
+    func receive(_ frame: UnsafePointer<MGVideoFrame>, _ error: UnsafeMutablePointer<MGError>?) -> Int32 { MG_FAILED }
+    func statusChanged(isOn: Bool) {}
+    func finish(_ error: UnsafeMutablePointer<MGError>?) -> Int32 { MG_FAILED }
+}
+
+private final class ConsumerBox<C: VideoConsumer>: AnyConsumerBox {
+    private var consumer: C
+
+    init(_ consumer: consuming C) { self.consumer = consumer }
+
+    override func receive(_ source: UnsafePointer<MGVideoFrame>, _ error: UnsafeMutablePointer<MGError>?) -> Int32 {
+        do {
+            guard let frame = VideoFrame(source) else {
+                throw MediaGraphError.unsupported(.init("the frame's format", expected: "one that the nodes carry"))
+            }
+            try consumer.receive(frame)
+            return MG_PASS
+        } catch let thrown {
+            MediaGraphError.wrapping(thrown, "the handler").store(in: error)
+            return MG_FAILED
+        }
+    }
+
+    override func statusChanged(isOn: Bool) { consumer.statusChanged(isOn: isOn) }
+
+    override func finish(_ error: UnsafeMutablePointer<MGError>?) -> Int32 {
+        do {
+            try consumer.finish()
+            return MG_PASS
+        } catch let thrown {
+            MediaGraphError.wrapping(thrown, "the handler").store(in: error)
+            return MG_FAILED
+        }
+    }
+}

@@ -1,0 +1,78 @@
+import CMediaGraphABI
+import GStreamer
+
+/// A pre-processor's handler as a node holds it, whichever copy of the code it comes from.
+///
+/// `@unchecked Sendable`: `process` is called by the one thread that holds the node's stream lock; the rest is constant.
+final class ProcessorHandle: @unchecked Sendable {
+    private let abi: MGVideoProcessor
+    let name: String
+    /// Empty: all.
+    let formats: [VideoFormat]
+
+    /// Takes the handler over.
+    init(_ abi: MGVideoProcessor) {
+        self.abi = abi
+        name = loadName(abi.name)
+        formats = formatList(loadName(abi.formats))
+    }
+
+    deinit { abi.destroy(abi.context) }
+
+    /// Runs the handler; a failure comes back as its error.
+    @inline(__always)
+    func process(_ frame: UnsafePointer<MGVideoFrame>) throws(MediaGraphError) -> Verdict {
+        var error = MGError()
+        switch abi.process(abi.context, frame, &error) {
+        case MG_PASS: return .pass
+        case MG_DROP: return .drop
+        default: throw MediaGraphError(taking: error)
+        }
+    }
+}
+
+extension MGVideoProcessor {
+    /// Wraps a Swift handler. Whoever holds the structure calls `destroy` once.
+    init<P: VideoProcessor>(_ processor: consuming sending P, name: String) {
+        self.init()
+        abi_version = MEDIAGRAPH_ABI_VERSION
+        context = Unmanaged.passRetained(ProcessorBox(processor)).toOpaque()
+        process = { context, frame, error in
+            Unmanaged<AnyProcessorBox>.fromOpaque(context!).takeUnretainedValue().process(frame!, error)
+        }
+        destroy = { Unmanaged<AnyProcessorBox>.fromOpaque($0!).release() }
+        storeName(P.formats.map(\.gstreamerName).joined(separator: ","), in: &formats)
+        storeName(name, in: &self.name)
+    }
+}
+
+/// What the C function pointers lead back to: one virtual call to the handler's own type, no allocation.
+private class AnyProcessorBox {
+    func process(_ frame: UnsafePointer<MGVideoFrame>, _ error: UnsafeMutablePointer<MGError>?) -> Int32 { MG_FAILED }
+}
+
+private final class ProcessorBox<P: VideoProcessor>: AnyProcessorBox {
+    private var processor: P
+
+    init(_ processor: consuming P) { self.processor = processor }
+
+    override func process(_ source: UnsafePointer<MGVideoFrame>, _ error: UnsafeMutablePointer<MGError>?) -> Int32 {
+        do {
+            guard var frame = VideoFrame(source) else {
+                throw MediaGraphError.unsupported(.init("the frame's format", expected: "one that the nodes carry"))
+            }
+            switch try processor.process(&frame) {
+            case .pass: return MG_PASS
+            case .drop: return MG_DROP
+            }
+        } catch let thrown {
+            MediaGraphError.wrapping(thrown, "the handler").store(in: error)
+            return MG_FAILED
+        }
+    }
+}
+
+/// From the ABI's comma-separated names.
+func formatList(_ names: String) -> [VideoFormat] {
+    names.split(separator: ",").compactMap { VideoFormat(rawValue: String($0)) }
+}

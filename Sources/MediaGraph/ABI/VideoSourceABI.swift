@@ -1,0 +1,142 @@
+import CMediaGraphABI
+import GStreamer
+
+/// A video source as its node holds it, whichever copy of the code it comes from.
+///
+/// `@unchecked Sendable`: the C structure is constant; the node calls it from one state change at a time.
+final class SourceHandle: @unchecked Sendable {
+    private let abi: MGVideoSource
+    let name: String
+
+    /// Takes the source over.
+    init(_ abi: MGVideoSource) {
+        self.abi = abi
+        name = loadName(abi.name)
+    }
+
+    deinit { abi.destroy(abi.context) }
+
+    var capabilities: [VideoCapability] {
+        let count = Int(abi.capabilities(abi.context, nil, 0))
+        guard count > 0 else { return [] }
+        let list = [MGVideoCapability](unsafeUninitializedCapacity: count) { buffer, initialized in
+            initialized = min(count, Int(abi.capabilities(abi.context, buffer.baseAddress, Int64(count))))
+        }
+        return list.map(VideoCapability.init)
+    }
+
+    func initialize(_ sender: MGVideoSender, _ supported: SupportedCapabilities) throws(MediaGraphError) {
+        var sender = sender
+        let list = supported.list.map(\.abi)
+        try MediaGraphError.check {
+            abi.initialize(abi.context, &sender, list, Int64(list.count), supported.suggested?.abi ?? .init(), $0)
+        }
+    }
+
+    func propertyChange(_ supported: SupportedCapabilities) {
+        let list = supported.list.map(\.abi)
+        abi.property_change(abi.context, list, Int64(list.count), supported.suggested?.abi ?? .init())
+    }
+
+    func startSend() throws(MediaGraphError) { try MediaGraphError.check { abi.start_send(abi.context, $0) } }
+    func stopSend() { abi.stop_send(abi.context) }
+    func uninitialize() { abi.uninitialize(abi.context) }
+}
+
+extension MGVideoSource {
+    /// Wraps a Swift source. Whoever holds the structure calls `destroy` once.
+    init(_ source: some VideoSource, name: String) {
+        self.init()
+        abi_version = MEDIAGRAPH_ABI_VERSION
+        context = Unmanaged.passRetained(SourceBox(source)).toOpaque()
+        capabilities = { context, list, room in
+            let capabilities = SourceBox.of(context).source.capabilities
+            for (index, capability) in capabilities.prefix(Int(room)).enumerated() { list![index] = capability.abi }
+            return Int64(capabilities.count)
+        }
+        initialize = { context, sender, supported, count, suggested, error in
+            let list = UnsafeBufferPointer(start: supported, count: Int(count)).map(VideoCapability.init)
+            let sender = VideoSender(sender!.pointee)
+            return SourceBox.trying(error) {
+                try SourceBox.of(context).source.initialize(
+                    sender: sender, supported: list,
+                    suggested: suggested.width > 0 ? VideoCapability(suggested) : nil)
+            }
+        }
+        property_change = { context, supported, count, suggested in
+            let list = UnsafeBufferPointer(start: supported, count: Int(count)).map(VideoCapability.init)
+            SourceBox.of(context).source.propertyChange(
+                supported: list, suggested: suggested.width > 0 ? VideoCapability(suggested) : nil)
+        }
+        start_send = { context, error in SourceBox.trying(error) { try SourceBox.of(context).source.startSend() } }
+        stop_send = { SourceBox.of($0).source.stopSend() }
+        uninitialize = { SourceBox.of($0).source.uninitialize() }
+        destroy = { Unmanaged<SourceBox>.fromOpaque($0!).release() }
+        storeName(name, in: &self.name)
+    }
+}
+
+private final class SourceBox {
+    let source: any VideoSource
+    init(_ source: any VideoSource) { self.source = source }
+
+    static func of(_ context: UnsafeMutableRawPointer?) -> SourceBox {
+        Unmanaged<SourceBox>.fromOpaque(context!).takeUnretainedValue()
+    }
+
+    /// Answers 1, or 0 with the error stored.
+    static func trying(_ error: UnsafeMutablePointer<MGError>?, _ body: () throws -> Void) -> Int32 {
+        do {
+            try body()
+            return 1
+        } catch let thrown {
+            MediaGraphError.wrapping(thrown, "the source").store(in: error)
+            return 0
+        }
+    }
+}
+
+extension VideoCapability {
+    init(_ abi: MGVideoCapability) {
+        self.init(
+            width: Int(abi.width), height: Int(abi.height),
+            framesPerSecond: Fraction(abi.rate_numerator, abi.rate_denominator))
+    }
+
+    var abi: MGVideoCapability {
+        MGVideoCapability(
+            width: Int32(clamping: width), height: Int32(clamping: height),
+            rate_numerator: framesPerSecond.numerator, rate_denominator: framesPerSecond.denominator)
+    }
+}
+
+extension MGVideoSender {
+    /// The sender of a node's gate; whoever keeps it retains it.
+    init(_ gate: VideoGate) {
+        self.init()
+        abi_version = MEDIAGRAPH_ABI_VERSION
+        context = Unmanaged.passUnretained(gate).toOpaque()
+        send = { context, frame, error in
+            do throws(MediaGraphError) {
+                try VideoGate.of(context).send(frame!.pointee)
+                return 1
+            } catch let refused {
+                refused.store(in: error)
+                return 0
+            }
+        }
+        end = { VideoGate.of($0).endOfStream() }
+        fail = { VideoGate.of($0).fail(MediaGraphError(taking: $1!.pointee)) }
+        wait = { VideoGate.of($0).wait(until: ClockTime(nanoseconds: $1)) ? 1 : 0 }
+        running_time = { UInt64(VideoGate.of($0).runningTime.raw) }
+        pace = { VideoGate.of($0).pace.rawValue }
+        retain = { UnsafeMutableRawPointer(Unmanaged<VideoGate>.fromOpaque($0!).retain().toOpaque()) }
+        release = { Unmanaged<VideoGate>.fromOpaque($0!).release() }
+    }
+}
+
+extension VideoGate {
+    fileprivate static func of(_ context: UnsafeMutableRawPointer?) -> VideoGate {
+        Unmanaged<VideoGate>.fromOpaque(context!).takeUnretainedValue()
+    }
+}

@@ -1,0 +1,56 @@
+import CGStreamer
+import CMediaGraphABI
+import GStreamer
+
+/// An owned video frame (`memory-mode=heap`): holds a reference on the stream's buffer, released once, with the last copy
+/// of the reference. It may be kept and sent to other tasks, and stays valid after the graph has ended.
+///
+/// Keeping many keeps the source's buffers from being used again: let them go.
+public final class OwnedVideoFrame: Sendable {
+    private let buffer: Buffer
+    private let caps: Caps
+    public let info: VideoInfo
+    public let format: VideoFormat
+    public let rotation: Rotation
+    public let presentationTimestamp: ClockTime?
+    public let runningTime: ClockTime?
+    /// Unix nanoseconds.
+    public let captureTime: UInt64?
+
+    public var width: Int { info.width }
+    public var height: Int { info.height }
+
+    init(retaining frame: MGVideoFrame) {
+        buffer = BufferAccess(frame.buffer).retained
+        caps = Caps(retaining: frame.caps)
+        info = VideoInfo(frame.mapped.pointee.info)
+        format = VideoFormat(frame.mapped.pointee.info.finfo.pointee.format) ?? .i420
+        rotation = Rotation(rawValue: frame.rotation) ?? .none
+        presentationTimestamp = ClockTime(raw: GstClockTime(frame.presentation_timestamp))
+        runningTime = ClockTime(raw: GstClockTime(frame.running_time))
+        captureTime = frame.capture_time == 0 ? nil : frame.capture_time
+    }
+
+    /// Maps the buffer for reading while `body` runs. Any thread, several at once.
+    public func withFrame<R>(_ body: (borrowing VideoFrame) throws -> R) throws -> R {
+        let result = try buffer.access.withVideoFrame(info, .read) { mapped in
+            var source = MGVideoFrame(
+                mapped: mapped.frame, buffer: buffer.raw, caps: caps.raw,
+                running_time: UInt64(runningTime.raw), presentation_timestamp: UInt64(presentationTimestamp.raw),
+                capture_time: captureTime ?? 0, rotation: rotation.rawValue)
+            return try withUnsafePointer(to: &source) { pointer in
+                guard let frame = VideoFrame(pointer) else {
+                    throw MediaGraphError.unsupported(.init("frame", actual: info.formatName))
+                }
+                return try body(frame)
+            }
+        }
+        guard let result else {
+            throw MediaGraphError.processingFailed(.init("frame", actual: "its buffer can't be mapped for reading"))
+        }
+        return result
+    }
+
+    /// The frame's bytes, plane after plane, without padding.
+    public func packedBytes() throws -> [UInt8] { try withFrame { $0.packedBytes } }
+}

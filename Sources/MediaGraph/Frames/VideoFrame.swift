@@ -1,0 +1,94 @@
+import CMediaGraphABI
+import GStreamer
+
+/// A borrowed video frame (`memory-mode=stack`): its planes lie in GStreamer's own buffer, and it is valid only inside
+/// the call that got it. The compiler refuses to let it escape, be stored, or cross threads; `retain()` gives an owned one.
+///
+/// As `inout` (in a `VideoProcessor`) its planes can be edited in place; as `borrowing` it can only be read.
+public struct VideoFrame: ~Copyable, ~Escapable {
+    var mapped: MappedVideoFrame
+    private let source: UnsafePointer<MGVideoFrame>
+    /// The pixel format, from the caps of this very frame.
+    public let format: VideoFormat
+
+    /// Lives as long as `source`, which is the length of the call.
+    @_lifetime(borrow source)
+    init?(_ source: borrowing UnsafePointer<MGVideoFrame>) {
+        guard let format = VideoFormat(source.pointee.mapped.pointee.info.finfo.pointee.format) else { return nil }
+        mapped = MappedVideoFrame(source.pointee.mapped)
+        self.source = copy source
+        self.format = format
+    }
+
+    /// Pixels in a row, before rotation.
+    public var width: Int { mapped.width }
+    /// Rows, before rotation.
+    public var height: Int { mapped.height }
+    /// How far to turn it clockwise to stand upright.
+    public var rotation: Rotation { Rotation(rawValue: source.pointee.rotation) ?? .none }
+    /// Everything that its caps say: colorimetry, rate, pixel aspect ratio, interlacing.
+    public var info: VideoInfo { mapped.info }
+    /// Full or limited range, from the caps.
+    public var colorRange: Colorimetry.Range { mapped.info.colorimetry.range }
+    /// The RGB/YUV matrix, from the caps.
+    public var colorMatrix: Colorimetry.Matrix { mapped.info.colorimetry.matrix }
+    /// The lines of two moments are woven into this frame.
+    public var isInterlaced: Bool { mapped.isInterlaced }
+    /// Presentation timestamp in the stream's segment.
+    public var presentationTimestamp: ClockTime? { ClockTime(raw: GstClockTime(source.pointee.presentation_timestamp)) }
+    /// The presentation timestamp as running time: what A/V is synchronised by.
+    public var runningTime: ClockTime? { ClockTime(raw: GstClockTime(source.pointee.running_time)) }
+    /// Wall-clock time of capture in Unix nanoseconds, where the source said it.
+    public var captureTime: UInt64? { source.pointee.capture_time == 0 ? nil : source.pointee.capture_time }
+    /// Bytes of the frame with no padding anywhere.
+    public var packedLength: Int { format.packedLength(width: width, height: height) }
+
+    private func layout(_ plane: VideoFormat.Plane) throws(MediaGraphError) -> (index: Int, width: Int, height: Int) {
+        guard let index = format.index(of: plane) else {
+            throw .invalidParameter(
+                .init("plane \(plane.rawValue)", expected: "a plane of \(format.gstreamerName)", actual: plane.rawValue))
+        }
+        let size = format.size(of: plane, width: width, height: height)
+        return (index, size.width, size.height)
+    }
+
+    /// A plane for reading. Throws when the format has none such.
+    @_lifetime(borrow self)
+    public func plane(_ plane: VideoFormat.Plane) throws(MediaGraphError) -> VideoPlane {
+        let (index, width, height) = try layout(plane)
+        let pixelStride = format.pixelStride(of: plane)
+        return VideoPlane(
+            bytes: mapped.bytes(plane: index, rows: height, rowBytes: width * pixelStride), width: width,
+            height: height, stride: mapped.stride(plane: index), pixelStride: pixelStride)
+    }
+
+    /// A plane for editing. Throws when the format has none such.
+    @_lifetime(&self)
+    public mutating func mutablePlane(_ plane: VideoFormat.Plane) throws(MediaGraphError) -> MutableVideoPlane {
+        let (index, width, height) = try layout(plane)
+        let pixelStride = format.pixelStride(of: plane)
+        let stride = mapped.stride(plane: index)
+        return MutableVideoPlane(
+            bytes: mapped.mutableBytes(plane: index, rows: height, rowBytes: width * pixelStride), width: width,
+            height: height, stride: stride, pixelStride: pixelStride)
+    }
+
+    /// An owned frame on the same buffer: nothing is copied. Keep it, or send it to another task.
+    public func retain() -> OwnedVideoFrame { OwnedVideoFrame(retaining: source.pointee) }
+
+    /// The frame's bytes, plane after plane, without padding: what FFmpeg calls rawvideo.
+    public func withPackedRows(_ body: (Span<UInt8>) throws -> Void) throws {
+        for plane in format.planes {
+            let plane = try self.plane(plane)
+            for index in 0..<plane.height { try body(plane.row(index)) }
+        }
+    }
+
+    /// The packed bytes as an array.
+    public var packedBytes: [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(packedLength)
+        try? withPackedRows { row in for index in row.indices { bytes.append(row[index]) } }
+        return bytes
+    }
+}

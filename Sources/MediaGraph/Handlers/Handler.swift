@@ -1,0 +1,78 @@
+import GStreamer
+
+/// A handler that a description can name: `preprocessor handler=pixelate options="block=8"`.
+///
+/// Register the type with `HandlerRegistry.shared`, or in a library of your own (see `HandlerLibrary`). A type that is
+/// only attached from Swift needs none of this.
+public protocol NamedHandler: SendableMetatype {
+    /// What `handler=` says.
+    static var name: String { get }
+    /// One line for `mediagraph inspect`.
+    static var summary: String { get }
+    /// The options it reads, for `inspect` and for checking a description.
+    static var options: [HandlerOption] { get }
+    /// Called once for each run of the graph, when the node goes to READY.
+    init(options: HandlerOptions) throws
+}
+
+extension NamedHandler {
+    public static var options: [HandlerOption] { [] }
+}
+
+/// One option of a handler, as documented.
+public struct HandlerOption: Sendable, Hashable {
+    public let name: String
+    /// As it would be written; empty when it must be given.
+    public let defaultValue: String
+    public let meaning: String
+
+    public init(_ name: String, default defaultValue: String = "", _ meaning: String) {
+        self.name = name
+        self.defaultValue = defaultValue
+        self.meaning = meaning
+    }
+}
+
+/// What becomes of a frame after its handler.
+public enum Verdict: Sendable {
+    /// It goes on.
+    case pass
+    /// It goes no further; the drop is counted.
+    case drop
+}
+
+/// Edits frames in place before they go out (Zoom's pre-processor, ZEGO's pre-processing, Agora's onCapture).
+///
+/// `process` runs on the streaming thread, one frame at a time and in order, while the stream lock is held: what it takes,
+/// the stream waits. It may be slow behind `queue leaky=downstream max-size-buffers=1`.
+public protocol VideoProcessor: SendableMetatype {
+    /// The formats that it takes, best first; empty for all that the node carries.
+    static var formats: [VideoFormat] { get }
+    /// Edits the frame. A thrown error ends the graph with the handler's name on the bus.
+    mutating func process(_ frame: inout VideoFrame) throws -> Verdict
+}
+
+extension VideoProcessor {
+    public static var formats: [VideoFormat] { [] }
+}
+
+/// Receives a pipe's frames (Zoom's raw data pipe delegate, ZEGO's custom render handler).
+///
+/// All calls come one at a time and in stream order: status on, frames, status off. On which thread is the pipe's
+/// `backpressure` to say: the streaming thread when it blocks, a thread of the pipe's own when it drops.
+public protocol VideoConsumer: SendableMetatype {
+    /// The formats that it takes, best first; empty for all. The pipe's `format`, when set, must be among them.
+    static var formats: [VideoFormat] { get }
+    /// The sender started (before its first frame) or stopped (after its last).
+    mutating func statusChanged(isOn: Bool)
+    /// One frame, borrowed for the call. A thrown error ends the graph.
+    mutating func receive(_ frame: borrowing VideoFrame) throws
+    /// The stream has ended: finish files.
+    mutating func finish() throws
+}
+
+extension VideoConsumer {
+    public static var formats: [VideoFormat] { [] }
+    public mutating func statusChanged(isOn: Bool) {}
+    public mutating func finish() throws {}
+}

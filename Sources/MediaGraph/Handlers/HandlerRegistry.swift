@@ -1,0 +1,147 @@
+import CMediaGraphABI
+import GStreamer
+import Synchronization
+
+/// The handlers that descriptions can name: those built in, those registered by this program, and those of libraries.
+public final class HandlerRegistry: Sendable {
+    /// Which node a handler is for.
+    public enum Kind: Int32, Sendable, CaseIterable {
+        case source = 1
+        case processor, consumer
+
+        /// The node's factory name.
+        public var node: String {
+            switch self {
+            case .source: "videosource"
+            case .processor: "preprocessor"
+            case .consumer: "rawdatapipe"
+            }
+        }
+    }
+
+    /// One handler as `inspect` shows it.
+    public struct Entry: Sendable {
+        public let kind: Kind
+        public let name: String
+        public let summary: String
+        public let options: [HandlerOption]
+        /// The library that it came with; `nil` when built in or registered here.
+        public let library: String?
+        let make: Maker
+    }
+
+    enum Maker: Sendable {
+        case source(@Sendable (HandlerOptions) throws -> MGVideoSource)
+        case processor(@Sendable (HandlerOptions) throws -> MGVideoProcessor)
+        case consumer(@Sendable (HandlerOptions) throws -> MGVideoConsumer)
+        case foreign(ForeignHandler)
+    }
+
+    public static let shared = HandlerRegistry()
+
+    private let entries = Mutex<[Kind: [String: Entry]]>([:])
+
+    private init() {
+        registerBuiltIns()
+    }
+
+    // MARK: Registering
+
+    /// Makes a source known as `videosource handler=NAME`.
+    public func register<S: VideoSource & NamedHandler>(_ type: S.Type) throws(MediaGraphError) {
+        try add(
+            Entry(
+                kind: .source, name: S.name, summary: S.summary, options: S.options, library: nil,
+                make: .source { MGVideoSource(try S(options: $0), name: S.name) }))
+    }
+
+    /// Makes a processor known as `preprocessor handler=NAME`.
+    public func register<P: VideoProcessor & NamedHandler>(_ type: P.Type) throws(MediaGraphError) {
+        try add(
+            Entry(
+                kind: .processor, name: P.name, summary: P.summary, options: P.options, library: nil,
+                make: .processor { MGVideoProcessor(try P(options: $0), name: P.name) }))
+    }
+
+    /// Makes a consumer known as `rawdatapipe handler=NAME`.
+    public func register<C: VideoConsumer & NamedHandler>(_ type: C.Type) throws(MediaGraphError) {
+        try add(
+            Entry(
+                kind: .consumer, name: C.name, summary: C.summary, options: C.options, library: nil,
+                make: .consumer { MGVideoConsumer(try C(options: $0), name: C.name) }))
+    }
+
+    func add(_ entry: Entry) throws(MediaGraphError) {
+        let isNew = entries.withLock { entries in
+            guard entries[entry.kind]?[entry.name] == nil else { return false }
+            entries[entry.kind, default: [:]][entry.name] = entry
+            return true
+        }
+        guard isNew else {
+            throw .alreadyInUse(
+                .init("\(entry.kind.node) handler \(entry.name)", expected: "a name of its own", actual: "one that is taken"))
+        }
+    }
+
+    // MARK: Looking up
+
+    /// All handlers of a node, by name.
+    public func handlers(_ kind: Kind) -> [Entry] {
+        entries.withLock { ($0[kind] ?? [:]).values.sorted { $0.name < $1.name } }
+    }
+
+    private func entry(_ kind: Kind, _ name: String) throws(MediaGraphError) -> Entry {
+        guard let entry = entries.withLock({ $0[kind]?[name] }) else {
+            throw .invalidParameter(
+                .init(
+                    "handler", expected: "one of " + handlers(kind).map(\.name).joined(separator: ", "),
+                    actual: "\"\(name)\""))
+        }
+        return entry
+    }
+
+    private func make<R>(
+        _ entry: Entry, _ text: String, _ body: (HandlerOptions) throws -> R
+    ) throws(MediaGraphError) -> R {
+        let options = try HandlerOptions(text, handler: entry.name)
+        do {
+            let result = try body(options)
+            return result
+        } catch {
+            throw .wrapping(error, "handler \(entry.name)")
+        }
+    }
+
+    func makeSource(_ name: String, options: String) throws(MediaGraphError) -> SourceHandle {
+        let entry = try entry(.source, name)
+        if case .foreign(let foreign) = entry.make { return SourceHandle(try foreign.make(options, MGVideoSource())) }
+        guard case .source(let factory) = entry.make else { preconditionFailure("a source's maker") }
+        return try make(entry, options) { options in
+            let handle = SourceHandle(try factory(options))
+            try options.refuseUnknown()
+            return handle
+        }
+    }
+
+    func makeProcessor(_ name: String, options: String) throws(MediaGraphError) -> ProcessorHandle {
+        let entry = try entry(.processor, name)
+        if case .foreign(let foreign) = entry.make { return ProcessorHandle(try foreign.make(options, MGVideoProcessor())) }
+        guard case .processor(let factory) = entry.make else { preconditionFailure("a processor's maker") }
+        return try make(entry, options) { options in
+            let handle = ProcessorHandle(try factory(options))
+            try options.refuseUnknown()
+            return handle
+        }
+    }
+
+    func makeConsumer(_ name: String, options: String) throws(MediaGraphError) -> ConsumerHandle {
+        let entry = try entry(.consumer, name)
+        if case .foreign(let foreign) = entry.make { return ConsumerHandle(try foreign.make(options, MGVideoConsumer())) }
+        guard case .consumer(let factory) = entry.make else { preconditionFailure("a consumer's maker") }
+        return try make(entry, options) { options in
+            let handle = ConsumerHandle(try factory(options))
+            try options.refuseUnknown()
+            return handle
+        }
+    }
+}

@@ -1,0 +1,28 @@
+import GStreamer
+import Synchronization
+
+/// The nodes as GStreamer elements of this process.
+public enum Nodes {
+    private static let outcome = Mutex<Result<Void, RegistrationError>?>(nil)
+
+    static let all: [ElementImplementation.Type] = [
+        VideoSourceElement.self, PreprocessorElement.self, RawDataPipeElement.self,
+    ]
+
+    /// Makes the nodes known to GStreamer under their factory names; `Graph` does so by itself. Any thread, any number of
+    /// times.
+    public static func register() throws(RegistrationError) {
+        let result = outcome.withLock { outcome -> Result<Void, RegistrationError> in
+            if let outcome { return outcome }
+            let result = Result { () throws(RegistrationError) in try register(in: nil) }
+            outcome = result
+            return result
+        }
+        try result.get()
+    }
+
+    /// Makes the nodes features of a plugin file, from its `plugin_init`.
+    public static func register(in plugin: Plugin?) throws(RegistrationError) {
+        for node in all { try ElementClass.register(node, in: plugin) }
+    }
+}

@@ -1,0 +1,23 @@
+import GStreamer
+
+/// What all nodes have in common.
+enum NodeDefinition {
+    static let author = "The MediaGraph authors"
+    /// Raised when another copy of the code could no longer use a node of this one.
+    static let abiVersion = 1
+
+    /// Formats that the nodes carry, as caps list them.
+    static let formatNames = VideoFormat.allCases.map(\.gstreamerName).joined(separator: ", ")
+
+    /// Raw video in memory that the CPU reads.
+    static let systemMemoryCaps = Caps("video/x-raw, format={ \(formatNames) }")!
+
+    /// Caps with just these formats, in this order of preference.
+    static func caps(formats: [VideoFormat]) -> Caps {
+        guard !formats.isEmpty else { return systemMemoryCaps }
+        return Caps("video/x-raw, format={ \(formats.map(\.gstreamerName).joined(separator: ", ")) }")!
+    }
+
+    static let handlerBlurb = "Name of the handler; `mediagraph inspect` lists those that there are"
+    static let optionsBlurb = "The handler's options: key=value, separated by commas, by GstStructure's rules"
+}

@@ -1,0 +1,50 @@
+import GStreamer
+import Synchronization
+
+/// What a node counts: read by its `stats` property while frames flow. Relaxed atomics, so counting costs no lock.
+final class NodeStatistics: Sendable {
+    let frames = Atomic<UInt64>(0)
+    let dropped = Atomic<UInt64>(0)
+    let refused = Atomic<UInt64>(0)
+    /// Nanoseconds spent in the handler, in all.
+    let handlerTime = Atomic<UInt64>(0)
+    /// Nanoseconds that the last frame came after its running time (pipes).
+    let lateness = Atomic<Int64>(0)
+
+    func reset() {
+        frames.store(0, ordering: .relaxed)
+        dropped.store(0, ordering: .relaxed)
+        refused.store(0, ordering: .relaxed)
+        handlerTime.store(0, ordering: .relaxed)
+        lateness.store(0, ordering: .relaxed)
+    }
+
+    @inline(__always)
+    func countFrame() { frames.wrappingAdd(1, ordering: .relaxed) }
+
+    @inline(__always)
+    func countDrop() { dropped.wrappingAdd(1, ordering: .relaxed) }
+
+    func countRefusal() { refused.wrappingAdd(1, ordering: .relaxed) }
+
+    var structure: Structure {
+        Structure(
+            "mediagraph-stats",
+            [
+                ("frames", frames.load(ordering: .relaxed)), ("dropped", dropped.load(ordering: .relaxed)),
+                ("refused", refused.load(ordering: .relaxed)), ("handler-time", handlerTime.load(ordering: .relaxed)),
+                ("lateness", lateness.load(ordering: .relaxed)),
+            ])
+    }
+
+    /// The `stats` property of every node.
+    static func property<E: ElementImplementation>(of type: E.Type, _ get: @escaping @Sendable (E) -> NodeStatistics) -> PropertyDeclaration {
+        .readOnly(
+            "stats", of: type, default: Structure("mediagraph-stats"),
+            """
+            What the node has counted since it left READY: frames (uint64), dropped (uint64), refused (uint64), \
+            handler-time (uint64, nanoseconds in all), lateness (int64, nanoseconds of the last frame)
+            """
+        ) { get($0).structure }
+    }
+}

@@ -1,0 +1,58 @@
+import DequeModule
+
+/// A first-in-first-out queue of frames with a bound, and of signals without one, that says what it lost.
+///
+/// A pure state machine: no lock, no thread. Whoever owns it locks.
+struct BoundedQueue<Frame, Signal> {
+    enum Item {
+        case frame(Frame)
+        case signal(Signal)
+    }
+
+    enum Offer {
+        case accepted
+        /// The queue is full and its policy is to wait.
+        case full
+        /// Lost: this frame (the new one, or the oldest).
+        case dropped(Frame)
+    }
+
+    private var items = Deque<Item>()
+    private(set) var frameCount = 0
+    let bound: Int
+    let policy: OverflowPolicy
+
+    init(bound: Int, policy: OverflowPolicy) {
+        self.bound = max(1, bound)
+        self.policy = policy
+        items.reserveCapacity(self.bound + 8)
+    }
+
+    var isEmpty: Bool { items.isEmpty }
+
+    mutating func offer(_ frame: consuming Frame) -> Offer {
+        guard frameCount >= bound else {
+            items.append(.frame(frame))
+            frameCount += 1
+            return .accepted
+        }
+        switch policy {
+        case .block: return .full
+        case .dropNewest: return .dropped(frame)
+        case .dropOldest:
+            let oldest = items.firstIndex { if case .frame = $0 { true } else { false } }!
+            guard case .frame(let lost) = items.remove(at: oldest) else { preconditionFailure("not a frame") }
+            items.append(.frame(frame))
+            return .dropped(lost)
+        }
+    }
+
+    /// Signals are never lost, and keep their place among the frames.
+    mutating func append(_ signal: Signal) { items.append(.signal(signal)) }
+
+    mutating func take() -> Item? {
+        guard let item = items.popFirst() else { return nil }
+        if case .frame = item { frameCount -= 1 }
+        return item
+    }
+}

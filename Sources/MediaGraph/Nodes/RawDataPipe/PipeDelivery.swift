@@ -1,0 +1,234 @@
+import CGStreamer
+import CMediaGraphABI
+import GStreamer
+import Synchronization
+
+/// Takes what a pipe's appsink receives to the pipe's handler: on the streaming thread where upstream may wait, over a
+/// bounded queue and a thread of its own where it may not.
+///
+/// The appsink holds it, so it outlives the element where it must; it posts through a weak reference.
+///
+/// `@unchecked Sendable`: what is set by `start` is written before data flows; `plan` and `isOn` belong to the one thread
+/// that delivers (the streaming thread, or the delivery thread); the queue and the run are behind locks.
+final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
+    private enum Signal: Sendable {
+        case status(Bool)
+        case end
+        case close
+    }
+
+    private typealias Queue = BoundedQueue<UnmanagedSample, Signal>
+
+    private struct Run {
+        var queue: BlockingMonitor<Queue>
+        var thread: NativeThread
+    }
+
+    let statistics = NodeStatistics()
+    private let owner: WeakElement
+    private let appSink: AppSink
+    private var consumer: ConsumerHandle?
+    private var settings = PipeSettings()
+    private var format = VideoFormat.i420
+    private var policy = OverflowPolicy.block
+    private var isLive = false
+    private var plan: FramePlan?
+    private var isOn = false
+    private let run = Mutex<Run?>(nil)
+    private let isClosed = Atomic<Bool>(true)
+    private let hasFailed = Atomic<Bool>(false)
+
+    init(owner: WeakElement, appSink: AppSink) {
+        self.owner = owner
+        self.appSink = appSink
+    }
+
+    /// READY→PAUSED: no data flows yet.
+    func start(_ settings: PipeSettings, consumer: ConsumerHandle?, format: VideoFormat) {
+        self.settings = settings
+        self.consumer = consumer
+        self.format = format
+        policy = settings.backPressure.resolved(isLive: false)
+        plan = nil
+        isOn = false
+        isLive = false
+        statistics.reset()
+        isClosed.store(false, ordering: .releasing)
+        hasFailed.store(false, ordering: .relaxed)
+        appSink.setSynchronized(settings.synchronization == .on)
+        consumer?.start(policy, maxFrames: Int(settings.maxFrames))
+    }
+
+    /// PAUSED→READY, before data flow is stopped: whoever waits goes on.
+    func interrupt() {
+        isClosed.store(true, ordering: .releasing)
+        consumer?.interrupt()
+        run.withLock { $0 }?.queue.withLock { $0.append(.close) }
+    }
+
+    /// PAUSED→READY, after data flow has stopped.
+    func stop() {
+        run.withLock { $0.take() }?.thread.join()
+        if isOn { changeStatus(false) }
+        consumer = nil
+        plan = nil
+    }
+
+    // MARK: What the appsink receives, on the streaming thread
+
+    func received(_ event: StreamEvent) {
+        switch event {
+        case .streamStart: findOutLiveness()
+        case .custom(let structure) where structure.name == StreamStatus.eventName:
+            guard let on = structure["on", as: Bool.self] else { return }
+            pass(.status(on))
+        default: break
+        }
+    }
+
+    /// `auto` settings follow upstream: known once the stream starts.
+    private func findOutLiveness() {
+        isLive = appSink.staticPad("sink")?.upstreamIsLive() ?? false
+        policy = settings.backPressure.resolved(isLive: isLive)
+        if settings.synchronization == .auto { appSink.setSynchronized(isLive) }
+        consumer?.start(policy, maxFrames: Int(settings.maxFrames))
+        guard policy != .block, let consumer, !consumer.queues else { return }
+        run.withLock { run in
+            guard run == nil else { return }
+            let queue = BlockingMonitor(Queue(bound: Int(settings.maxFrames), policy: policy))
+            run = Run(queue: queue, thread: NativeThread("mg-pipe") { self.deliverAll(from: queue) })
+        }
+    }
+
+    func received(_ sample: borrowing Sample) -> FlowReturn {
+        if hasFailed.load(ordering: .relaxed) { return .error }
+        guard let queue = run.withLock({ $0?.queue }) else { return deliver(sample) ? .ok : .error }
+        let lost = queue.withLock { (queue: inout Queue) -> UnmanagedSample? in
+            if case .dropped(let lost) = queue.offer(UnmanagedSample(retaining: sample)) { lost } else { nil }
+        }
+        if let lost {
+            _ = lost.take()
+            statistics.countDrop()
+        }
+        return .ok
+    }
+
+    func reachedEndOfStream() {
+        pass(.end)
+        // EOS on the bus means that every frame has been delivered.
+        guard let queue = run.withLock({ $0?.queue }) else { return }
+        _ = queue.wait { $0.isEmpty || self.isClosed.load(ordering: .acquiring) ? true : nil }
+    }
+
+    private func pass(_ signal: Signal) {
+        if let queue = run.withLock({ $0?.queue }) {
+            queue.withLock { $0.append(signal) }
+        } else {
+            handle(signal)
+        }
+    }
+
+    // MARK: On the thread that delivers
+
+    private func deliverAll(from queue: BlockingMonitor<Queue>) {
+        while true {
+            switch queue.wait({ $0.take() }) {
+            case .frame(let sample): _ = deliver(sample.take())
+            case .signal(.close), nil:
+                // What is still queued is lost, and counted.
+                while let item = queue.withLock({ $0.take() }) {
+                    guard case .frame(let sample) = item else { continue }
+                    _ = sample.take()
+                    statistics.countDrop()
+                }
+                return
+            case .signal(let signal): handle(signal)
+            }
+        }
+    }
+
+    private func handle(_ signal: Signal) {
+        switch signal {
+        case .status(let on): if on != isOn { changeStatus(on) }
+        case .end:
+            if isOn { changeStatus(false) }
+            do { try consumer?.finish() } catch { fail(error) }
+        case .close: break
+        }
+    }
+
+    private func changeStatus(_ on: Bool) {
+        isOn = on
+        consumer?.statusChanged(isOn: on)
+        owner.post(StreamStatus.message(on: on))
+    }
+
+    /// One frame to the handler. False when that failed, and the error is on the bus.
+    private func deliver(_ sample: borrowing Sample) -> Bool {
+        guard let buffer = sample.buffer, let consumer else {
+            statistics.countFrame()
+            return true
+        }
+        do throws(MediaGraphError) {
+            if plan == nil || !sample.hasCaps(plan!.inputCaps) {
+                guard let caps = sample.caps else { return true }
+                plan = try FramePlan(caps, format: format, resolution: settings.resolution)
+                RawDataPipeElement.log.log(
+                    .debug, appSink, "delivers \(plan!.outputCaps), \(plan!.converts ? "converted from \(caps)" : "as it comes")")
+            }
+            if !isOn { changeStatus(true) }
+            let runningTime = sample.runningTime
+            let verdict = try deliver(buffer, plan!, runningTime, to: consumer)
+            statistics.countFrame()
+            if verdict == .drop { statistics.countDrop() }
+            return true
+        } catch {
+            fail(error)
+            return false
+        }
+    }
+
+    private func deliver(
+        _ original: BufferAccess, _ plan: FramePlan, _ runningTime: ClockTime?, to consumer: ConsumerHandle
+    ) throws(MediaGraphError) -> Verdict {
+        guard plan.converts else { return try deliver(original, original, plan, runningTime, to: consumer) }
+        let converted = try plan.apply(to: original)
+        return try deliver(converted.access, original, plan, runningTime, to: consumer)
+    }
+
+    private func deliver(
+        _ buffer: BufferAccess, _ original: BufferAccess, _ plan: FramePlan, _ runningTime: ClockTime?,
+        to consumer: ConsumerHandle
+    ) throws(MediaGraphError) -> Verdict {
+        let began = monotonicNanoseconds()
+        if isLive, let runningTime, let now = appSink.currentRunningTime {
+            statistics.lateness.store(
+                Int64(now.nanoseconds) - Int64(runningTime.nanoseconds), ordering: .relaxed)
+        }
+        var failure: MediaGraphError?
+        let verdict = buffer.withVideoFrame(plan.output, .read) { mapped -> Verdict in
+            var frame = MGVideoFrame(
+                mapped: mapped.frame, buffer: buffer.raw, caps: plan.outputCaps.raw,
+                running_time: UInt64(runningTime.raw),
+                presentation_timestamp: UInt64(original.presentationTimestamp.raw),
+                capture_time: original.captureTime ?? 0, rotation: Rotation(of: original).rawValue)
+            do throws(MediaGraphError) { return try consumer.receive(&frame) } catch {
+                failure = error
+                return .drop
+            }
+        }
+        if let failure { throw failure }
+        guard let verdict else {
+            throw .processingFailed(
+                .init("a frame", expected: "\(plan.output.size) bytes for \(plan.outputCaps)", actual: "\(buffer.size)"))
+        }
+        statistics.handlerTime.wrappingAdd(monotonicNanoseconds() - began, ordering: .relaxed)
+        return verdict
+    }
+
+    private func fail(_ error: MediaGraphError) {
+        // One failure, one error on the bus; nothing after a stop.
+        guard !isClosed.load(ordering: .acquiring), !hasFailed.exchange(true, ordering: .relaxed) else { return }
+        owner.postError(.processing, "\(owner.name): \(consumer.map { "handler \($0.name): " } ?? "")\(error)")
+    }
+}

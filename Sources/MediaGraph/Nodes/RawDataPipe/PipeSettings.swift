@@ -1,0 +1,76 @@
+import GStreamer
+
+/// What a pipe does when its consumer is slower than the stream.
+public enum BackPressure: Int32, PropertyEnum {
+    case auto, block, dropOld, dropNew
+
+    public static let typeName = "MediaGraphBackPressure"
+
+    public var nick: String {
+        switch self {
+        case .auto: "auto"
+        case .block: "block"
+        case .dropOld: "drop-old"
+        case .dropNew: "drop-new"
+        }
+    }
+
+    public var blurb: String {
+        switch self {
+        case .auto: "Drop old frames of a live stream, block any other"
+        case .block: "Upstream waits; no frame is lost"
+        case .dropOld: "The oldest waiting frame is dropped"
+        case .dropNew: "The new frame is dropped"
+        }
+    }
+
+    /// What it comes to for a stream of known liveness.
+    func resolved(isLive: Bool) -> OverflowPolicy {
+        switch self {
+        case .auto: isLive ? .dropOldest : .block
+        case .block: .block
+        case .dropOld: .dropOldest
+        case .dropNew: .dropNewest
+        }
+    }
+}
+
+/// What a full queue does.
+enum OverflowPolicy: Int32, Sendable {
+    case block, dropOldest, dropNewest
+}
+
+/// Whether a pipe delivers frames at their time on the clock.
+public enum Synchronization: Int32, PropertyEnum {
+    case auto, on, off
+
+    public static let typeName = "MediaGraphSynchronization"
+
+    public var nick: String {
+        switch self {
+        case .auto: "auto"
+        case .on: "true"
+        case .off: "false"
+        }
+    }
+
+    public var blurb: String {
+        switch self {
+        case .auto: "As upstream is live or not"
+        case .on: "Frames wait for their time"
+        case .off: "Frames are delivered as they come"
+        }
+    }
+}
+
+/// The properties of `rawdatapipe`.
+struct PipeSettings: Sendable {
+    var handler = ""
+    var options = ""
+    var format = PipeFormat.auto
+    var resolution = Resolution.native
+    var memoryMode = MemoryMode.stack
+    var backPressure = BackPressure.auto
+    var maxFrames: Int32 = 2
+    var synchronization = Synchronization.auto
+}

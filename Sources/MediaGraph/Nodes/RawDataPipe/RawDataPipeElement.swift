@@ -1,0 +1,185 @@
+import CGStreamer
+import CMediaGraphABI
+import GStreamer
+import Synchronization
+
+/// `rawdatapipe`: hands the frames of a stream to a handler, in the format and size that it asks for.
+///
+/// A bin around appsink. Conversion is done with GStreamer's own engine where frames are delivered, and not at all where
+/// upstream already gives what the handler wants; the pad says first what that is, so upstream can.
+final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Sendable {
+    // `@unchecked Sendable`: constants, and state behind locks.
+
+    static let defaultSettings = PipeSettings()
+    let settings = SettingsStore(defaultSettings)
+
+    private struct State {
+        /// From Swift: stays for the next run too.
+        var attached: ConsumerHandle?
+        /// From `handler=`: made anew for each run.
+        var named: ConsumerHandle?
+        var current: ConsumerHandle? { attached ?? named }
+    }
+
+    private let state = Mutex(State())
+    private let delivery: PipeDelivery
+
+    static let log = DebugCategory("rawdatapipe", "MediaGraph raw data pipe")
+
+    override class var declaration: ElementDeclaration {
+        ElementDeclaration(
+            factoryName: "rawdatapipe", typeName: "GstRawDataPipe", longName: "Raw data pipe",
+            classification: "Sink/Video",
+            summary: "Hands raw video frames to a handler, in the format and size that it asks for",
+            author: NodeDefinition.author,
+            padTemplates: [PadTemplate("sink", .sink, caps: "video/x-raw(ANY)")],
+            properties: [
+                .setting("handler", of: Self.self, \.handler, NodeDefinition.handlerBlurb),
+                .setting("options", of: Self.self, \.options, NodeDefinition.optionsBlurb),
+                .setting("format", of: Self.self, \.format, "Pixel format of the delivered frames"),
+                .setting(
+                    "resolution", of: Self.self, \.resolution,
+                    "Height that frames have at most, before rotation; the aspect is kept and nothing is enlarged"),
+                .setting(
+                    "memory-mode", of: Self.self, \.memoryMode, "Whether the handler borrows its frames or owns them"),
+                .setting(
+                    "backpressure", of: Self.self, \.backPressure, "What happens when the handler is too slow"),
+                .setting(
+                    "max-frames", of: Self.self, \.maxFrames, range: .values(1...1000),
+                    "Frames that may wait for the handler"),
+                .setting("sync", of: Self.self, \.synchronization, "Deliver frames at their time on the clock"),
+                NodeStatistics.property(of: Self.self) { $0.delivery.statistics },
+            ],
+            messages: [StreamStatus.messageDeclaration],
+            abiVersion: NodeDefinition.abiVersion)
+    }
+
+    private static let door = NodeDoor.make(consumer: { element, consumer, error in
+        let node = ElementClass.implementation(of: element!, as: RawDataPipeElement.self)
+        do throws(MediaGraphError) {
+            try node.attach(consumer!.pointee)
+            return 1
+        } catch let refused {
+            refused.store(in: error)
+            return 0
+        }
+    })
+
+    required init(instance: ElementInstance) {
+        guard let appSink = AppSink(name: "appsink") else {
+            preconditionFailure("the element appsink is missing: install gstreamer1.0-plugins-base")
+        }
+        delivery = PipeDelivery(owner: WeakElement(instance), appSink: appSink)
+        super.init(instance: instance)
+        NodeDoor.install(Self.door.pointer, on: instance)
+        appSink.setDelegate(delivery)
+        add(appSink)
+        let sink = addGhostPad("sink", target: appSink.staticPad("sink")!)
+        sink.onQuery { [instance] query in
+            switch query {
+            case .caps: .caps(ElementClass.implementation(of: instance.element, as: Self.self).acceptedCaps)
+            case .allocation: .acceptsVideoMeta
+            }
+        }
+        sink.onCaps { [instance] caps in
+            ElementClass.implementation(of: instance.element, as: Self.self).accepts(caps)
+        }
+    }
+
+    private func attach(_ abi: MGVideoConsumer) throws(MediaGraphError) {
+        guard !isRunning else {
+            throw .lockedWhileRunning(.init("\(name)'s handler", expected: "to be attached before the graph runs"))
+        }
+        let required = abi.memory_mode == 0 ? nil : MemoryMode(rawValue: abi.memory_mode - 1)
+        if let required, required == .stack, settings.current.memoryMode == .heap {
+            throw .invalidParameter(
+                .init("\(name)'s memory-mode", expected: "stack, for a handler that borrows frames", actual: "heap"))
+        }
+        guard state.withLock({ $0.attached == nil }) else {
+            throw .alreadyInUse(.init(name, expected: "one handler", actual: "a second"))
+        }
+        let handle = ConsumerHandle(abi)
+        state.withLock { $0.attached = handle }
+    }
+
+    /// What is delivered: what was asked for, or else what the handler likes best.
+    private func format(for consumer: ConsumerHandle?) throws(MediaGraphError) -> VideoFormat {
+        let wanted = settings.current.format.format
+        let taken = consumer?.formats ?? []
+        guard let wanted else { return taken.first ?? .i420 }
+        guard taken.isEmpty || taken.contains(wanted) else {
+            throw .unsupported(
+                .init(
+                    "format=\(settings.current.format.nick)",
+                    expected: "one that handler \(consumer?.name ?? "") takes: "
+                        + taken.map(\.gstreamerName).joined(separator: ", ")))
+        }
+        return wanted
+    }
+
+    /// What it delivers comes first, so that upstream gives that where it can; then all that can be converted.
+    private var acceptedCaps: Caps {
+        let format = (try? format(for: state.withLock { $0.current })) ?? .i420
+        let preferred = Caps("video/x-raw, format=\(format.gstreamerName)")!
+        return preferred.appending(Self.convertibleCaps)
+    }
+
+    private static let convertibleCaps = Caps.anyRawVideo
+
+    private func accepts(_ caps: Caps) -> Bool {
+        let accepted = acceptedCaps
+        if caps.isSubset(of: accepted), let info = VideoInfo(caps), !info.isFieldPerBuffer { return true }
+        postError(
+            .notNegotiated, "\(name): can't take what comes in",
+            debug: "upstream gives \(caps); this pipe takes \(Self.convertibleCaps), progressive or interleaved")
+        return false
+    }
+
+    override func changeState(_ change: StateChange) -> StateChangeResult {
+        switch change {
+        case .nullToReady:
+            do throws(MediaGraphError) { try makeHandler() } catch {
+                postError(.settings, "\(name): \(error)")
+                return .failure
+            }
+        case .readyToPaused:
+            let consumer = state.withLock { $0.current }
+            do throws(MediaGraphError) {
+                let format = try format(for: consumer)
+                delivery.start(settings.current, consumer: consumer, format: format)
+                Self.log.log(
+                    .info, raw: instance.element,
+                    "handler \(consumer?.name ?? "none"), format \(format.gstreamerName), \(settings.current.resolution.nick)")
+            } catch {
+                postError(.settings, "\(name): \(error)")
+                return .failure
+            }
+        case .pausedToReady: delivery.interrupt()
+        default: break
+        }
+        let result = super.changeState(change)
+        switch change {
+        case .pausedToReady: delivery.stop()
+        case .readyToPaused where result == .failure:
+            delivery.interrupt()
+            delivery.stop()
+        case .readyToNull: state.withLock { $0.named = nil }
+        default: break
+        }
+        return result
+    }
+
+    private func makeHandler() throws(MediaGraphError) {
+        let settings = settings.current
+        guard !settings.handler.isEmpty else { return }
+        guard state.withLock({ $0.attached == nil }) else {
+            throw .alreadyInUse(.init(name, expected: "one handler", actual: "handler=\(settings.handler) beside one from Swift"))
+        }
+        let handle = try HandlerRegistry.shared.makeConsumer(settings.handler, options: settings.options)
+        if let mode = handle.memoryMode, mode != settings.memoryMode {
+            throw .invalidParameter(
+                .init("memory-mode", expected: "\(mode.nick), for handler \(handle.name)", actual: settings.memoryMode.nick))
+        }
+        state.withLock { $0.named = handle }
+    }
+}

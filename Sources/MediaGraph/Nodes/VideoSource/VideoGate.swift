@@ -1,0 +1,262 @@
+import CGStreamer
+import CMediaGraphABI
+import GStreamer
+
+/// Lets a source's frames into the graph between `startSend` and `stopSend`, and refuses them with a typed error before
+/// and after. appsrc itself accepts buffers even in NULL, so the gate is ours.
+///
+/// Senders hold it, so it outlives the element. A frame is copied outside the lock; the check of the gate and the push are
+/// one step, so nothing gets in once `close` has returned.
+final class VideoGate: Sendable {
+    /// Where the node is in its lifecycle.
+    enum Phase: Sendable {
+        case uninitialized, initialized
+        /// Inside `startSend`: frames are accepted and nobody waits, for the state change would wait with them.
+        case starting
+        case sending
+        case stopped
+    }
+
+    private struct State: Sendable {
+        var phase = Phase.uninitialized
+        var format: VideoFormatState?
+        var pace = Pace.live
+        var maxFrames = 2
+        var timeout: ClockTime = .milliseconds(100)
+        /// The status event of this cycle has gone out.
+        var hasAnnounced = false
+        var hasEnded = false
+        var needsCapabilities = false
+    }
+
+    /// What the last frame was, so that caps are made only when that changes.
+    private struct VideoFormatState: Sendable {
+        var key: Key
+        var pool: VideoBufferPool
+        struct Key: Equatable, Sendable {
+            var width, height, format: Int32
+            var rate, aspect: Fraction
+        }
+    }
+
+    let statistics = NodeStatistics()
+    private let monitor = BlockingMonitor(State())
+    private let appSource: AppSource
+    private let owner: WeakElement
+    /// Called on the sender's thread when downstream has asked for new caps.
+    let capabilitiesChanged: @Sendable () -> Void
+
+    init(appSource: AppSource, owner: WeakElement, capabilitiesChanged: @escaping @Sendable () -> Void) {
+        self.appSource = appSource
+        self.owner = owner
+        self.capabilitiesChanged = capabilitiesChanged
+        appSource.setCallbacks(
+            overflowed: { [statistics] in statistics.countDrop() },
+            drained: { [monitor] in monitor.withLock { _ in } })
+    }
+
+    // MARK: The node's side
+
+    func initialize(pace: Pace, maxFrames: Int) {
+        statistics.reset()
+        // A fast source is asked to wait before the queue is full, so the queue itself never drops.
+        appSource.setQueue(maximumBuffers: maxFrames, overflow: pace == .live ? .dropOldest : .none)
+        appSource.setWakesEarly(pace == .fast)
+        monitor.withLock {
+            $0 = State()
+            $0.pace = pace
+            $0.maxFrames = maxFrames
+            $0.phase = .initialized
+        }
+    }
+
+    func uninitialize() { monitor.withLock { $0.phase = .uninitialized } }
+
+    /// Before `startSend`.
+    func open() {
+        monitor.withLock {
+            $0.phase = .starting
+            $0.hasAnnounced = false
+            $0.hasEnded = false
+        }
+    }
+
+    /// After `startSend`.
+    func startSendReturned() {
+        monitor.withLock { if $0.phase == .starting { $0.phase = .sending } }
+    }
+
+    /// Before `stopSend`: whoever waits is refused, and the pipes downstream learn that the sender has stopped.
+    func close() {
+        monitor.withLock { state in
+            if state.hasAnnounced, !state.hasEnded { appSource.pushSticky(StreamStatus.event(on: false)) }
+            state.phase = .stopped
+        }
+    }
+
+    func downstreamReconfigured() {
+        monitor.withLock { $0.needsCapabilities = true }
+    }
+
+    // MARK: The sender's side
+
+    var pace: Pace { monitor.withLock(wakes: false) { $0.pace } }
+    var runningTime: ClockTime? { appSource.currentRunningTime }
+
+    func send(_ frame: MGOutgoingFrame) throws(MediaGraphError) {
+        var wrapped: Buffer?
+        do throws(MediaGraphError) {
+            let (key, info) = try Self.validate(frame)
+            try waitForRoom()
+            let pool = try pool(for: key, info)
+            if let release = frame.release, pool.isPackedByDefault {
+                wrapped = Buffer(
+                    wrapping: UnsafeMutableRawBufferPointer(
+                        start: UnsafeMutableRawPointer(mutating: frame.data), count: Int(frame.length)),
+                    context: frame.release_context, release: release)
+            } else {
+                wrapped = pool.copy(packed: frame.data)
+                frame.release?(frame.release_context)
+            }
+            guard let buffer = wrapped.take() else {
+                throw .allocationFailed(.init("a frame", expected: "\(info.size) bytes"))
+            }
+            stamp(buffer.access, frame)
+            try push(buffer, key, pool)
+        } catch {
+            // Handed-over memory goes back whatever happens; once wrapped, the buffer sees to it.
+            if case .invalidParameter = error { frame.release?(frame.release_context) }
+            statistics.countRefusal()
+            throw error
+        }
+    }
+
+    private func push(_ buffer: consuming Buffer, _ key: VideoFormatState.Key, _ pool: VideoBufferPool) throws(MediaGraphError) {
+        var pending: Buffer? = consume buffer
+        let flow = monitor.withLock(wakes: false) { state -> FlowReturn? in
+            guard state.phase == .starting || state.phase == .sending, !state.hasEnded else { return nil }
+            if state.format?.key != key {
+                state.format = VideoFormatState(key: key, pool: pool)
+                appSource.setCaps(pool.info.caps)
+            }
+            if !state.hasAnnounced {
+                // Behind the caps: a pad must have CAPS before SEGMENT, which appsrc sends ahead of the first event.
+                appSource.pushSticky(StreamStatus.event(on: true))
+                state.hasAnnounced = true
+            }
+            return appSource.push(pending.take()!)
+        }
+        switch flow {
+        case .ok: statistics.countFrame()
+        case nil: throw closedError
+        default:
+            throw .processingFailed(.init("sending", expected: "a graph that takes frames", actual: "\(flow!)"))
+        }
+    }
+
+    private var closedError: MediaGraphError {
+        .wrongUsage(.init("sending a frame", expected: "a call between startSend and stopSend", actual: "one outside"))
+    }
+
+    /// The pool for this format: the current one, or a new one that the next push makes current.
+    private func pool(for key: VideoFormatState.Key, _ info: VideoInfo) throws(MediaGraphError) -> VideoBufferPool {
+        if let format = monitor.withLock(wakes: false, { $0.format }), format.key == key { return format.pool }
+        guard let pool = VideoBufferPool(info) else {
+            throw .allocationFailed(.init("a buffer pool", expected: "\(info.size) bytes a frame"))
+        }
+        return pool
+    }
+
+    private func stamp(_ buffer: BufferAccess, _ frame: MGOutgoingFrame) {
+        buffer.presentationTimestamp = ClockTime(raw: GstClockTime(frame.timestamp)) ?? appSource.currentRunningTime ?? .zero
+        if frame.rate_numerator > 0 {
+            let (seconds, rate) = (UInt64(1_000_000_000), UInt64(frame.rate_numerator))
+            buffer.duration = ClockTime(nanoseconds: seconds * UInt64(frame.rate_denominator) / rate)
+        }
+        if frame.rotation != 0 { Rotation.meta.set(frame.rotation, on: buffer) }
+        buffer.setCaptureTime(wallClockNanoseconds())
+    }
+
+    /// With `pace=fast` a full queue makes the sender wait, within the time-out; it never does inside `startSend`.
+    private func waitForRoom() throws(MediaGraphError) {
+        let (phase, pace, timeout, changed) = monitor.withLock(wakes: false) { state in
+            defer { state.needsCapabilities = false }
+            return (state.phase, state.pace, state.timeout, state.needsCapabilities)
+        }
+        guard phase == .starting || phase == .sending else { throw closedError }
+        if changed { capabilitiesChanged() }
+        guard pace == .fast, phase == .sending else { return }
+        let hasRoom = monitor.wait(timeout: Int64(timeout.nanoseconds / 1000)) { state -> Bool? in
+            guard state.phase == .sending else { return false }
+            return self.appSource.level < state.maxFrames ? true : nil
+        }
+        switch hasRoom {
+        case true: return
+        case false: throw closedError
+        default:
+            throw .timeOut(.init("sending a frame", expected: "room in the queue within \(timeout.seconds) s"))
+        }
+    }
+
+    func wait(until time: ClockTime) -> Bool {
+        let isSending: @Sendable (State) -> Bool = { $0.phase == .starting || $0.phase == .sending }
+        while true {
+            guard monitor.withLock(wakes: false, { isSending($0) }) else { return false }
+            guard pace == .live, let now = appSource.currentRunningTime, now < time else { return true }
+            let left = Int64((time.nanoseconds - now.nanoseconds) / 1000)
+            // Wakes early when sending stops; woken for any other reason it looks at the clock again.
+            _ = monitor.wait(timeout: max(1, left)) { isSending($0) ? nil : true }
+        }
+    }
+
+    func endOfStream() {
+        monitor.withLock { state in
+            guard state.phase == .starting || state.phase == .sending, !state.hasEnded else { return }
+            if state.hasAnnounced { appSource.pushSticky(StreamStatus.event(on: false)) }
+            state.hasEnded = true
+            appSource.endOfStream()
+        }
+    }
+
+    func fail(_ error: MediaGraphError) {
+        owner.postError(.processing, "\(owner.name): \(error)")
+    }
+
+    // MARK: Validation
+
+    private static func validate(_ frame: MGOutgoingFrame) throws(MediaGraphError) -> (VideoFormatState.Key, VideoInfo) {
+        guard frame.width > 0, frame.height > 0, frame.width <= 16384, frame.height <= 16384 else {
+            throw .invalidParameter(
+                .init("frame size", expected: "1×1 to 16384×16384", actual: "\(frame.width)×\(frame.height)"))
+        }
+        guard let format = FrameFormat(code: frame.format) else {
+            throw .invalidParameter(
+                .init("frame format", expected: "one of \(NodeDefinition.formatNames)", actual: "\(frame.format)"))
+        }
+        guard Rotation(rawValue: frame.rotation) != nil else {
+            throw .invalidParameter(.init("rotation", expected: "0, 90, 180 or 270", actual: "\(frame.rotation)"))
+        }
+        let (width, height) = (Int(frame.width), Int(frame.height))
+        let length = format.pixelFormat.packedLength(width: width, height: height)
+        guard frame.length == Int64(length), frame.data != nil else {
+            throw .invalidParameter(
+                .init(
+                    "dataLength", expected: "\(length) bytes for \(width)×\(height) \(format.pixelFormat.gstreamerName)",
+                    actual: frame.data == nil ? "no data" : "\(frame.length)"))
+        }
+        guard frame.rate_numerator >= 0, frame.rate_denominator > 0, frame.aspect_numerator > 0, frame.aspect_denominator > 0
+        else {
+            throw .invalidParameter(
+                .init("rate or pixel aspect", expected: "positive ratios", actual: "\(frame.rate_numerator)/\(frame.rate_denominator)"))
+        }
+        let rate = Fraction(frame.rate_numerator, frame.rate_denominator)
+        guard var info = VideoInfo(format.pixelFormat, width: width, height: height, framesPerSecond: rate) else {
+            throw .invalidParameter(.init("frame size", expected: "one that GStreamer takes", actual: "\(width)×\(height)"))
+        }
+        info.pixelAspectRatio = Fraction(frame.aspect_numerator, frame.aspect_denominator)
+        info.colorimetry.range = format.range
+        let key = VideoFormatState.Key(
+            width: frame.width, height: frame.height, format: frame.format, rate: rate, aspect: info.pixelAspectRatio)
+        return (key, info)
+    }
+}

@@ -1,0 +1,90 @@
+import CMediaGraphABI
+import GStreamer
+
+/// What a source sends its frames with. Any thread; it outlives the graph, and then refuses.
+///
+/// `@unchecked Sendable`: the C structure is constant, and each of its functions is safe from any thread.
+public final class VideoSender: @unchecked Sendable {
+    private let abi: MGVideoSender
+
+    /// Adds a reference on what is behind `abi`.
+    init(_ abi: MGVideoSender) {
+        self.abi = abi
+        _ = abi.retain(abi.context)
+    }
+
+    deinit { abi.release(abi.context) }
+
+    /// Sends one frame whose planes lie one behind the other without padding. One copy.
+    ///
+    /// Waits while the node's queue is full and its pace is `fast`; never inside `startSend`. Throws
+    /// `invalidParameter` for a length, size or format that can't be, with what was expected; `wrongUsage` outside
+    /// `startSend`…`stopSend`; `timeOut` when the queue stayed full.
+    @available(*, noasync, message: "blocks under back-pressure; send from a thread of your own")
+    public func send(_ bytes: Span<UInt8>, _ frame: FrameDescription) throws(MediaGraphError) {
+        try bytes.withUnsafeBytes { (memory) throws(MediaGraphError) in
+            try send(memory.baseAddress, length: memory.count, frame, release: nil, context: nil)
+        }
+    }
+
+    @available(*, noasync, message: "blocks under back-pressure; send from a thread of your own")
+    public func send(_ bytes: [UInt8], _ frame: FrameDescription) throws(MediaGraphError) {
+        try send(bytes.span, frame)
+    }
+
+    /// The SDKs' shape. `dataLength` is `width*height*3/2` for I420 of even size (chroma is rounded up for odd).
+    @available(*, noasync, message: "blocks under back-pressure; send from a thread of your own")
+    public func sendVideoFrame(
+        _ buffer: UnsafeRawPointer, width: Int, height: Int, dataLength: Int, rotation: Rotation = .none,
+        format: FrameFormat = .i420
+    ) throws(MediaGraphError) {
+        try send(
+            buffer, length: dataLength, FrameDescription(width: width, height: height, format: format, rotation: rotation),
+            release: nil, context: nil)
+    }
+
+    /// Hands memory over without a copy, where GStreamer's layout is packed at this size (else it is copied once).
+    /// `release` runs exactly once, on any thread, also when this throws; until then the memory must stay as it is.
+    @available(*, noasync, message: "blocks under back-pressure; send from a thread of your own")
+    public func send(
+        owning memory: UnsafeMutableRawBufferPointer, _ frame: FrameDescription,
+        release: @convention(c) (UnsafeMutableRawPointer?) -> Void, context: UnsafeMutableRawPointer?
+    ) throws(MediaGraphError) {
+        try send(UnsafeRawPointer(memory.baseAddress), length: memory.count, frame, release: release, context: context)
+    }
+
+    private func send(
+        _ data: UnsafeRawPointer?, length: Int, _ frame: FrameDescription,
+        release: (@convention(c) (UnsafeMutableRawPointer?) -> Void)?, context: UnsafeMutableRawPointer?
+    ) throws(MediaGraphError) {
+        var outgoing = MGOutgoingFrame(
+            data: data, length: Int64(length), width: Int32(clamping: frame.width), height: Int32(clamping: frame.height),
+            rotation: frame.rotation.rawValue, format: frame.format.code,
+            rate_numerator: frame.framesPerSecond?.numerator ?? 0,
+            rate_denominator: frame.framesPerSecond?.denominator ?? 1,
+            aspect_numerator: frame.pixelAspectRatio.numerator, aspect_denominator: frame.pixelAspectRatio.denominator,
+            timestamp: UInt64(frame.timestamp.raw), release: release, release_context: context)
+        try MediaGraphError.check { abi.send(abi.context, &outgoing, $0) }
+    }
+
+    /// The stream ends behind the frames sent so far.
+    public func endOfStream() { abi.end(abi.context) }
+
+    /// The source can't go on: the graph ends with this error.
+    public func fail(_ error: MediaGraphError) {
+        var stored = MGError()
+        error.store(in: &stored)
+        abi.fail(abi.context, &stored)
+    }
+
+    /// Waits for a running time, on the graph's clock; not at all when the pace is `fast`. False when sending has been
+    /// stopped meanwhile.
+    @available(*, noasync, message: "blocks; wait on a thread of your own")
+    public func wait(until time: ClockTime) -> Bool { abi.wait(abi.context, time.nanoseconds) != 0 }
+
+    /// Running time now; `nil` without a clock.
+    public var runningTime: ClockTime? { ClockTime(raw: GstClockTime(abi.running_time(abi.context))) }
+
+    /// `live` or `fast`, as the node is set.
+    public var pace: Pace { abi.pace(abi.context) == Pace.fast.rawValue ? .fast : .live }
+}
