@@ -18,9 +18,11 @@ public struct GhostPad: Sendable {
         case caps(Caps)
         /// ALLOCATION: buffers with `GstVideoMeta` are understood, so strides may be anything.
         case acceptsVideoMeta
+        /// LATENCY: buffers don't come at the clock's pace, so nobody need wait for it.
+        case notLive
     }
 
-    /// Answers CAPS and ALLOCATION queries itself. `handler` runs on any thread.
+    /// Answers CAPS, ALLOCATION and LATENCY queries itself. `handler` runs on any thread.
     public func onQuery(_ handler: @escaping @Sendable (Query) -> Answer) {
         let box = Unmanaged.passRetained(Box(handler)).toOpaque()
         gst_pad_set_query_function_full(
@@ -78,6 +80,7 @@ public struct GhostPad: Sendable {
     public enum Query: Sendable {
         case caps
         case allocation
+        case latency
     }
 
     private final class Box: Sendable {
@@ -112,6 +115,10 @@ public struct GhostPad: Sendable {
             case GST_QUERY_ALLOCATION:
                 guard case .acceptsVideoMeta = handler(.allocation) else { break }
                 gst_query_add_allocation_meta(query, gst_video_meta_api_get_type(), nil)
+                return 1
+            case GST_QUERY_LATENCY:
+                guard case .notLive = handler(.latency) else { break }
+                gst_query_set_latency(query, 0, 0, .max)
                 return 1
             default: break
             }

@@ -56,3 +56,6 @@ struct BoundedQueue<Frame, Signal> {
         return item
     }
 }
+
+extension BoundedQueue: Sendable where Frame: Sendable, Signal: Sendable {}
+extension BoundedQueue.Item: Sendable where Frame: Sendable, Signal: Sendable {}

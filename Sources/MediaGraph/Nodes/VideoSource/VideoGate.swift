@@ -62,6 +62,7 @@ final class VideoGate: Sendable {
         // A fast source is asked to wait before the queue is full, so the queue itself never drops.
         appSource.setQueue(maximumBuffers: maxFrames, overflow: pace == .live ? .dropOldest : .none)
         appSource.setWakesEarly(pace == .fast)
+        declareLatency(Fraction(30, 1), maxFrames)
         monitor.withLock {
             $0 = State()
             $0.pace = pace
@@ -138,6 +139,7 @@ final class VideoGate: Sendable {
             if state.format?.key != key {
                 state.format = VideoFormatState(key: key, pool: pool)
                 appSource.setCaps(pool.info.caps)
+                declareLatency(pool.info.framesPerSecond, state.maxFrames)
             }
             if !state.hasAnnounced {
                 // Behind the caps: a pad must have CAPS before SEGMENT, which appsrc sends ahead of the first event.
@@ -152,6 +154,12 @@ final class VideoGate: Sendable {
         default:
             throw .processingFailed(.init("sending", expected: "a graph that takes frames", actual: "\(flow!)"))
         }
+    }
+
+    /// Frames are stamped as they come, so nothing is added; the queue makes up for as much as it holds.
+    private func declareLatency(_ rate: Fraction, _ maxFrames: Int) {
+        let frame = 1 / (rate.value > 0 ? rate.value : 30)
+        appSource.setLatency(minimum: .zero, maximum: .seconds(frame * Double(maxFrames)))
     }
 
     private var closedError: MediaGraphError {
