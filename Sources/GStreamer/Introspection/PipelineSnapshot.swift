@@ -44,7 +44,7 @@ package struct PipelineSnapshot: Sendable, Equatable {
         indices[element] = index
         items.append(
             Item(factory: element.factoryName ?? "", parent: parent, properties: Self.properties(of: element)))
-        guard element.typeName == "GstBin" || element.typeName == "GstPipeline" else { return }
+        guard Self.isOpened(element) else { return }
         for child in Self.children(of: element) { add(child, parent: index, &indices) }
     }
 
@@ -63,35 +63,37 @@ package struct PipelineSnapshot: Sendable, Equatable {
         var result: [String: String] = [:]
         let type = element.raw.assumingMemoryBound(to: GTypeInstance.self).pointee.g_class.pointee.g_type
         for property in PropertyInfo.all(of: type) where property.isReadable && property.isWritable {
-            // Both hold names that count up.
-            if property.name == "name" || property.kind == .other || property.kind == .element { continue }
+            // Names that count up are in objects too, and rtpbin makes up a user in a structure.
+            if property.name == "name" || [.other, .element, .structure].contains(property.kind) { continue }
             result[property.name] = property.text(of: element)
         }
         return result
     }
 
     private mutating func addLinks(of element: Element, _ index: Int, _ indices: [Element: Int]) {
-        for pad in element.pads where pad.direction == .source {
-            guard let peer = gst_pad_get_peer(pad.pad).flatMap({ Self.target(Pad(taking: $0)) }),
-                let parent = peer.parent, let sink = indices[parent]
-            else { continue }
+        for pad in element.pads where pad.direction == .source && !(Self.isOpened(element)) {
+            guard let peer = pad.peer.flatMap(Self.target), let parent = peer.parent, let sink = indices[parent] else {
+                continue
+            }
             links.insert(Link(source: index, sourcePad: pad.name, sink: sink, sinkPad: peer.name))
         }
     }
 
-    /// The pad behind a bin's ghost pads.
+    /// Whether an element's children are items of their own. Elements that are bins for reasons of their own stay closed.
+    private static func isOpened(_ element: Element) -> Bool { ["GstBin", "GstPipeline"].contains(element.typeName) }
+
+    /// The pad of an item that is behind the pads of the bins between.
     private static func target(_ pad: Pad) -> Pad? {
-        if g_type_check_instance_is_a(pad.raw.assumingMemoryBound(to: GTypeInstance.self), gst_ghost_pad_get_type()) != 0 {
+        switch pad.typeName {
+        case "GstGhostPad":
+            guard let bin = pad.parent, isOpened(bin) else { return pad }
             let ghost = pad.raw.assumingMemoryBound(to: GstGhostPad.self)
             return gst_ghost_pad_get_target(ghost).flatMap { target(Pad(taking: $0)) }
-        }
-        if g_type_check_instance_is_a(pad.raw.assumingMemoryBound(to: GTypeInstance.self), gst_proxy_pad_get_type()) != 0 {
+        case "GstProxyPad":
             // The inside of a ghost pad, which leads out of the bin.
-            guard let ghost = gst_object_get_parent(pad.object) else { return nil }
-            let outside = Pad(taking: UnsafeMutableRawPointer(ghost))
-            return gst_pad_get_peer(outside.pad).flatMap { target(Pad(taking: $0)) }
+            return gst_object_get_parent(pad.object).flatMap { Pad(taking: $0).peer.flatMap(target) }
+        default: return pad
         }
-        return pad
     }
 }
 

@@ -56,10 +56,8 @@ final class FrameChannel: Sendable {
         return outcome == .pass
     }
 
-    func interrupt() {
-        monitor.withLock { $0.isInterrupted = true }
-        end(nil)
-    }
+    /// Whoever waits in `receive` returns; no frame is taken until the next `start`.
+    func interrupt() { monitor.withLock { $0.isInterrupted = true } }
 
     func end(_ failure: ElementFailure?) {
         let waiting = monitor.withLock { state -> CheckedContinuation<OwnedVideoFrame?, any Error>? in
@@ -120,7 +118,9 @@ final class WeakStreams: Sendable {
             case .failed(let failure): channel.end(failure)
             // At end-of-stream the pipe ends the channel itself, behind its last frame.
             case .endOfStream: break
-            case .stopped: channel.interrupt()
+            case .stopped:
+                channel.interrupt()
+                channel.end(nil)
             }
         }
     }

@@ -84,8 +84,13 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
             case .latency: .forward
             }
         }
-        sink.onCaps { [instance] caps in
-            ElementClass.implementation(of: instance.element, as: Self.self).accepts(caps)
+        sink.onEvent { [instance, delivery] event in
+            switch event {
+            case .caps(let caps): return ElementClass.implementation(of: instance.element, as: Self.self).accepts(caps)
+            case .flushStart: delivery.flushStarted()
+            case .flushStop: delivery.flushStopped()
+            }
+            return true
         }
     }
 
