@@ -6,7 +6,7 @@ import MediaGraph
 // child with GST_TRACERS=leaks and read its standard error.
 
 /// Waits for what graphs let go of on their own queues.
-func settle() async throws { try await Task.sleep(for: .milliseconds(200)) }
+func settle() async throws { try await Task.sleep(for: .seconds(1)) }
 
 let scenario = CommandLine.arguments.dropFirst().first ?? ""
 try Nodes.register()

@@ -2,7 +2,7 @@ import GStreamer
 import Synchronization
 
 /// The `options="key=value,key=value"` of a node, read by `GstStructure`'s rules: a value with a comma or a quote is
-/// written in double quotes with backslashes. (Values that need quotes only for being a file name or free text get them.)
+/// written in double quotes with backslashes. A value that needs quotes only for being a file name or free text needs none.
 ///
 /// A key that the handler never asked for is an error, so a typing mistake can't go unnoticed.
 public final class HandlerOptions: Sendable {
@@ -25,11 +25,12 @@ public final class HandlerOptions: Sendable {
 
     private static func parse(_ text: String) -> Structure? {
         guard !text.allSatisfy(\.isWhitespace) else { return Structure("options") }
-        return Structure(parsing: "options, \(text)") ?? Structure(parsing: "options, \(quotingValues(of: text))")
+        return Structure(parsing: "options, \(typed(text))")
     }
 
-    /// GstStructure takes bare only letters, digits and `_-+/:.`; other values are quoted here for the user.
-    private static func quotingValues(of text: String) -> String {
+    /// Every value as a quoted string, but for those with a type of their own: GstStructure takes bare only letters,
+    /// digits and `_-+/:.`, and guesses at types otherwise (with a warning on the terminal for `"3"`).
+    private static func typed(_ text: String) -> String {
         var fields: [Substring] = []
         var start = text.startIndex
         var quoted = false
@@ -51,9 +52,10 @@ public final class HandlerOptions: Sendable {
         return fields.map { field in
             guard let equals = field.firstIndex(of: "=") else { return String(field) }
             let value = field[field.index(after: equals)...].drop { $0 == " " }
-            if value.hasPrefix("\"") || value.hasPrefix("(") { return String(field) }
+            if value.hasPrefix("(") { return String(field) }
+            if value.hasPrefix("\"") { return "\(field[..<equals])=(string)\(value)" }
             let escaped = value.reduce(into: "") { $0 += $1 == "\\" || $1 == "\"" ? "\\\($1)" : "\($1)" }
-            return "\(field[..<equals])=\"\(escaped)\""
+            return "\(field[..<equals])=(string)\"\(escaped)\""
         }.joined(separator: ",")
     }
 
