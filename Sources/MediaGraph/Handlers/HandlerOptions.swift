@@ -25,10 +25,11 @@ public final class HandlerOptions: Sendable {
 
     private static func parse(_ text: String) -> Structure? {
         guard !text.allSatisfy(\.isWhitespace) else { return Structure("options") }
-        return Structure(parsing: "options, \(text)") ?? Structure(parsing: "options, \(quotingValues(of: text))")
+        return Structure(parsing: "options, \(quotingValues(of: text))") ?? Structure(parsing: "options, \(text)")
     }
 
-    /// GstStructure takes bare only letters, digits and `_-+/:.`; other values are quoted here for the user.
+    /// GstStructure takes bare only letters, digits and `_-+/:.`, and reads what it can as a number: a file 007 would be 7,
+    /// a folder 2/4 a half. So bare values are quoted here for the user.
     private static func quotingValues(of text: String) -> String {
         var fields: [Substring] = []
         var start = text.startIndex

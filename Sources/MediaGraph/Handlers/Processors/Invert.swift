@@ -1,6 +1,11 @@
 import GStreamer
 
 /// Inverts every colour: `preprocessor handler=invert`. Alpha stays.
+///
+/// RGB becomes `255 − c`, chroma `256 − c` (128 is no colour and stays so) and luma `255 − y`, in limited range
+/// `251 − y`: 16 and 235 change places. Twice gives the picture back; only values outside the nominal range that have no
+/// counterpart (limited luma above 251, chroma 0) end at the nearest there is, where wrapping around would turn glaring
+/// white into glaring white.
 struct Invert: VideoProcessor, NamedHandler {
     static let name = "invert"
     static let summary = "Inverts every colour"
@@ -8,24 +13,57 @@ struct Invert: VideoProcessor, NamedHandler {
     init(options: HandlerOptions) throws {}
 
     func process(_ frame: inout VideoFrame) throws -> Verdict {
-        for plane in VideoFormat.Plane.allCases where plane != .alpha && frame.format.index(of: plane) != nil {
-            // In limited range 16 and 235 change places: 251 − y, and 256 − c for chroma.
-            let isLimited = frame.format.isYUV && frame.colorRange != .full
-            let maximum: UInt8 = isLimited ? (plane == .y ? 251 : 0) : 255
-            let alphaOffset = frame.format.alphaOffset
+        let format = frame.format
+        let isLimited = format.isYUV && frame.colorRange != .full
+        for plane in format.planes where plane != .alpha {
             var pixels = try frame.mutablePlane(plane)
-            for index in 0..<pixels.height {
-                var row = pixels.row(index)
-                for byte in row.indices where alphaOffset == nil || byte & 3 != alphaOffset {
-                    row[byte] = maximum &- row[byte]
-                }
+            switch plane {
+            case .y: Self.subtract(from: isLimited ? 251 : 255, &pixels)
+            case .packed: Self.invert(packed: &pixels, mask: format.colorMask)
+            default: Self.invert(chroma: &pixels)
             }
         }
         return .pass
     }
+
+    private static func subtract(from maximum: UInt8, _ plane: inout MutableVideoPlane) {
+        for y in 0..<plane.height {
+            var row = plane.row(y)
+            for x in row.indices { row[x] = maximum &- min(row[x], maximum) }
+        }
+    }
+
+    private static func invert(chroma plane: inout MutableVideoPlane) {
+        for y in 0..<plane.height {
+            var row = plane.row(y)
+            for x in row.indices { row[x] = 255 &- max(row[x], 1) &+ 1 }
+        }
+    }
+
+    /// `mask` has a bit for each byte of a pixel, 0 for alpha.
+    private static func invert(packed plane: inout MutableVideoPlane, mask: SIMD4<UInt8>) {
+        let step = plane.pixelStride
+        for y in 0..<plane.height {
+            var row = plane.row(y)
+            if step == 3 {
+                for x in row.indices { row[x] = 255 &- row[x] }
+            } else {
+                for x in row.indices { row[x] ^= mask[x & 3] }
+            }
+        }
+    }
 }
 
 extension VideoFormat {
+    /// 255 for every byte of a four-byte pixel but alpha.
+    fileprivate var colorMask: SIMD4<UInt8> {
+        switch alphaOffset {
+        case 0: [0, 255, 255, 255]
+        case 3: [255, 255, 255, 0]
+        default: [255, 255, 255, 255]
+        }
+    }
+
     /// Where alpha lies in a packed pixel; `nil` where it has none or a plane of its own.
     var alphaOffset: Int? {
         switch self {
