@@ -139,4 +139,9 @@ typedef struct {
     const char *swift_version;  // of the program that loads
     void *context;
     int32_t (*add)(void *context, const MGHandlerDescription *handler, MGError *error);
+    void (*failed)(void *context, const MGError *error);  // takes the error's strings over
 } MGHandlerRegistry;
+
+// What a library's `int32_t mediagraph_register_handlers(const MGHandlerRegistry *)` answers: MG_PASS, MG_FAILED after
+// calling `failed`, or MG_WRONG_ABI, having touched nothing but `abi_version`.
+static const int32_t MG_WRONG_ABI = -2;

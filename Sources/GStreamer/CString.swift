@@ -16,6 +16,12 @@ public struct GLibError: Error, Sendable, CustomStringConvertible {
 
     public var description: String { message }
 
+    public init(domain: String, code: Int, message: String) {
+        self.domain = domain
+        self.code = code
+        self.message = message
+    }
+
     package init(copying error: UnsafePointer<GError>) {
         domain = String(cString: g_quark_to_string(error.pointee.domain))
         code = Int(error.pointee.code)

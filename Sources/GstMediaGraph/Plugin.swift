@@ -1,4 +1,5 @@
 import CGStreamer
+import Foundation
 import GStreamer
 import MediaGraph
 
@@ -35,14 +36,26 @@ private let descriptor: Descriptor = {
 @c(gst_plugin_mediagraph_get_desc)
 public func gst_plugin_mediagraph_get_desc() -> UnsafePointer<GstPluginDesc> { descriptor.raw }
 
+/// On standard error: a debug category nobody has switched on would hide it.
+private func warn(_ text: String) {
+    log.log(.warning, nil, text)
+    FileHandle.standardError.write(Data("mediagraph: \(text)\n".utf8))
+}
+
 private let log = DebugCategory("mediagraph", "MediaGraph plugin")
 
 private func initialize(_ plugin: OpaquePointer) -> Bool {
     do {
         try Nodes.register(in: Plugin(plugin))
-        return true
     } catch {
         log.log(.error, nil, "\(error)")
         return false
     }
+    do {
+        try HandlerRegistry.shared.loadFromEnvironment()
+    } catch {
+        // The nodes work without it; whoever names one of its handlers is told what there is.
+        warn("MEDIAGRAPH_HANDLERS: \(error)")
+    }
+    return true
 }

@@ -9,6 +9,9 @@ public enum Nodes {
         VideoSourceElement.self, PreprocessorElement.self, RawDataPipeElement.self,
     ]
 
+    /// The nodes' names in descriptions.
+    public static let factoryNames = all.map { $0.declaration.factoryName }
+
     /// Makes the nodes known to GStreamer under their factory names; `Graph` does so by itself. Any thread, any number of
     /// times.
     public static func register() throws(RegistrationError) {

@@ -55,6 +55,11 @@ public final class AppSink: Element, @unchecked Sendable {
     /// What it accepts, in order of preference.
     public func setCaps(_ caps: Caps) { gst_app_sink_set_caps(sink, caps.raw) }
 
+    /// How long rendering takes: part of the latency that a sink asks live sources to make up for.
+    public func setProcessingDeadline(_ time: ClockTime) {
+        gst_base_sink_set_processing_deadline(raw.assumingMemoryBound(to: GstBaseSink.self), GstClockTime(time.nanoseconds))
+    }
+
     /// Whether buffers wait for their time on the clock.
     public func setSynchronized(_ on: Bool) {
         gst_base_sink_set_sync(raw.assumingMemoryBound(to: GstBaseSink.self), on ? 1 : 0)

@@ -18,9 +18,11 @@ public struct GhostPad: Sendable {
         case caps(Caps)
         /// ALLOCATION: buffers with `GstVideoMeta` are understood, so strides may be anything.
         case acceptsVideoMeta
+        /// LATENCY: buffers don't come at the clock's pace, so nobody need wait for it.
+        case notLive
     }
 
-    /// Answers CAPS and ALLOCATION queries itself. `handler` runs on any thread.
+    /// Answers CAPS, ALLOCATION and LATENCY queries itself. `handler` runs on any thread.
     public func onQuery(_ handler: @escaping @Sendable (Query) -> Answer) {
         let box = Unmanaged.passRetained(Box(handler)).toOpaque()
         gst_pad_set_query_function_full(
@@ -31,25 +33,28 @@ public struct GhostPad: Sendable {
             }, box, { Unmanaged<Box>.fromOpaque($0!).release() })
     }
 
-    /// Looks at each CAPS event before the child does; false refuses it, and upstream stops with not-negotiated.
-    /// `accepts` runs on the streaming thread. The pad answers ACCEPT_CAPS by its template, as decoders do: what the
+    /// What a bin may want to know of the events that pass its pad.
+    public enum Event: Sendable {
+        case caps(Caps)
+        case flushStart
+        case flushStop
+    }
+
+    /// Looks at events before the child does; false refuses one, and for CAPS upstream stops with not-negotiated.
+    /// `accepts` runs on the streaming thread, for flushes on the thread that flushes. The pad answers ACCEPT_CAPS by its template, as decoders do: what the
     /// template allows and the moment does not is refused here, where there is a chance to say why.
-    public func onCaps(_ accepts: @escaping @Sendable (Caps) -> Bool) {
-        let box = Unmanaged.passRetained(CapsBox(accepts)).toOpaque()
+    public func onEvent(_ accepts: @escaping @Sendable (Event) -> Bool) {
+        let box = Unmanaged.passRetained(EventBox(accepts)).toOpaque()
         gst_pad_set_event_function_full(
             raw,
             { pad, parent, event in
-                let box = Unmanaged<CapsBox>.fromOpaque(pad!.pointee.eventdata).takeUnretainedValue()
-                if event!.pointee.type == GST_EVENT_CAPS {
-                    var caps: UnsafeMutablePointer<GstCaps>?
-                    gst_event_parse_caps(event, &caps)
-                    if let caps, !box.accepts(Caps(retaining: caps)) {
-                        gst_event_unref(event)
-                        return 0
-                    }
+                let box = Unmanaged<EventBox>.fromOpaque(pad!.pointee.eventdata).takeUnretainedValue()
+                if let seen = Event(event!), !box.accepts(seen) {
+                    gst_event_unref(event)
+                    return 0
                 }
                 return gst_pad_event_default(pad, parent, event)
-            }, box, { Unmanaged<CapsBox>.fromOpaque($0!).release() })
+            }, box, { Unmanaged<EventBox>.fromOpaque($0!).release() })
     }
 
     /// Tells of each RECONFIGURE event that downstream sends. `changed` runs on any thread.
@@ -70,14 +75,15 @@ public struct GhostPad: Sendable {
         init(_ changed: @escaping @Sendable () -> Void) { self.changed = changed }
     }
 
-    private final class CapsBox: Sendable {
-        let accepts: @Sendable (Caps) -> Bool
-        init(_ accepts: @escaping @Sendable (Caps) -> Bool) { self.accepts = accepts }
+    private final class EventBox: Sendable {
+        let accepts: @Sendable (Event) -> Bool
+        init(_ accepts: @escaping @Sendable (Event) -> Bool) { self.accepts = accepts }
     }
 
     public enum Query: Sendable {
         case caps
         case allocation
+        case latency
     }
 
     private final class Box: Sendable {
@@ -113,9 +119,28 @@ public struct GhostPad: Sendable {
                 guard case .acceptsVideoMeta = handler(.allocation) else { break }
                 gst_query_add_allocation_meta(query, gst_video_meta_api_get_type(), nil)
                 return 1
+            case GST_QUERY_LATENCY:
+                guard case .notLive = handler(.latency) else { break }
+                gst_query_set_latency(query, 0, 0, .max)
+                return 1
             default: break
             }
             return gst_pad_query_default(pad, parent, query)
+        }
+    }
+}
+
+extension GhostPad.Event {
+    fileprivate init?(_ event: UnsafeMutablePointer<GstEvent>) {
+        switch event.pointee.type {
+        case GST_EVENT_CAPS:
+            var caps: UnsafeMutablePointer<GstCaps>?
+            gst_event_parse_caps(event, &caps)
+            guard let caps else { return nil }
+            self = .caps(Caps(retaining: caps))
+        case GST_EVENT_FLUSH_START: self = .flushStart
+        case GST_EVENT_FLUSH_STOP: self = .flushStop
+        default: return nil
         }
     }
 }

@@ -37,10 +37,20 @@ public final class Pipeline: Element, @unchecked Sendable {
     }
 
     /// The elements directly in the pipeline, sources first.
-    public var elements: [Element] {
-        var result: [Element] = []
-        guard let iterator = gst_bin_iterate_sorted(bin) else { return [] }
+    public var elements: [Element] { collect(gst_bin_iterate_sorted(bin)).reversed() }
+
+    /// The elements at any depth, bins before what they hold.
+    public var allElements: [Element] {
+        let all = Set(collect(gst_bin_iterate_recurse(bin)))
+        // GStreamer's recursion has no order of its own: top level first, sources first, then the rest.
+        let top = elements
+        return top + all.subtracting(top).sorted { $0.path < $1.path }
+    }
+
+    private func collect(_ iterator: UnsafeMutablePointer<GstIterator>?) -> [Element] {
+        guard let iterator else { return [] }
         defer { gst_iterator_free(iterator) }
+        var result: [Element] = []
         var value = GValue()
         loop: while true {
             switch gst_iterator_next(iterator, &value) {
@@ -53,8 +63,8 @@ public final class Pipeline: Element, @unchecked Sendable {
             default: break loop
             }
         }
-        g_value_unset(&value)
-        return result.reversed()
+        if value.g_type != 0 { g_value_unset(&value) }
+        return result
     }
 
     /// Hands every message to `handler`, on the thread that posts it: it must be quick and must not block.

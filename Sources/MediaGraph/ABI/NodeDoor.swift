@@ -61,6 +61,15 @@ enum NodeDoor {
         }
     }
 
+    static func attach(_ channel: FrameChannel, to element: Element) throws(MediaGraphError) {
+        guard let set = try door(of: element).pointee.set_consumer else { throw notThisKind(element, "rawdatapipe") }
+        var abi = MGVideoConsumer(channel)
+        do { try MediaGraphError.check { set(element.element, &abi, $0) } } catch {
+            abi.destroy(abi.context)
+            throw error
+        }
+    }
+
     static func attach<S: VideoSource>(_ source: S, to element: Element) throws(MediaGraphError) {
         guard let set = try door(of: element).pointee.set_source else { throw notThisKind(element, "videosource") }
         var abi = MGVideoSource(source, name: "\(S.self)")

@@ -39,6 +39,8 @@ public final class HandlerRegistry: Sendable {
 
     public static let shared = HandlerRegistry()
 
+    /// Handles of the libraries that have registered.
+    let loaded = Mutex<Set<UInt>>([])
     private let entries = Mutex<[Kind: [String: Entry]]>([:])
 
     private init() {

@@ -124,6 +124,7 @@ final class PreprocessorElement: InPlaceTransform, ConfigurableElement, @uncheck
 
     override func transformInPlace(_ buffer: BufferAccess) -> FlowReturn {
         guard let handler = state.withLock({ $0.current }), let (info, caps) = stream else { return .ok }
+        let began = monotonicNanoseconds()
         do {
             let verdict = try buffer.withVideoFrame(info, .readWrite) { mapped in
                 var frame = MGVideoFrame(
@@ -133,6 +134,7 @@ final class PreprocessorElement: InPlaceTransform, ConfigurableElement, @uncheck
                     capture_time: buffer.captureTime ?? 0, rotation: Rotation(of: buffer).rawValue)
                 return try handler.process(&frame)
             }
+            statistics.handlerTime.wrappingAdd(monotonicNanoseconds() - began, ordering: .relaxed)
             switch verdict {
             case .pass:
                 statistics.countFrame()

@@ -28,7 +28,6 @@ struct BoundedQueue<Frame, Signal> {
         items.reserveCapacity(self.bound + 8)
     }
 
-    var isEmpty: Bool { items.isEmpty }
 
     mutating func offer(_ frame: consuming Frame) -> Offer {
         guard frameCount >= bound else {
@@ -55,4 +54,17 @@ struct BoundedQueue<Frame, Signal> {
         if case .frame = item { frameCount -= 1 }
         return item
     }
+
+    /// Takes all frames out and leaves the signals.
+    mutating func removeFrames(_ body: (Frame) -> Void) {
+        items.removeAll { item in
+            guard case .frame(let frame) = item else { return false }
+            body(frame)
+            return true
+        }
+        frameCount = 0
+    }
 }
+
+extension BoundedQueue: Sendable where Frame: Sendable, Signal: Sendable {}
+extension BoundedQueue.Item: Sendable where Frame: Sendable, Signal: Sendable {}

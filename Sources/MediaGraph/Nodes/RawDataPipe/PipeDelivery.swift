@@ -19,8 +19,15 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
 
     private typealias Queue = BoundedQueue<UnmanagedSample, Signal>
 
+    /// What lies between the streaming thread and the delivery thread.
+    private struct Lane {
+        var queue: Queue
+        /// The delivery thread has dealt with the end of the stream.
+        var hasEnded = false
+    }
+
     private struct Run {
-        var queue: BlockingMonitor<Queue>
+        var lane: BlockingMonitor<Lane>
         var thread: NativeThread
     }
 
@@ -32,8 +39,10 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
     private var format = VideoFormat.i420
     private var policy = OverflowPolicy.block
     private var isLive = false
+    private var hasStarted = false
     private var plan: FramePlan?
     private var isOn = false
+    private var hasFinished = false
     private let run = Mutex<Run?>(nil)
     private let isClosed = Atomic<Bool>(true)
     private let hasFailed = Atomic<Bool>(false)
@@ -51,25 +60,41 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
         policy = settings.backPressure.resolved(isLive: false)
         plan = nil
         isOn = false
+        hasFinished = false
         isLive = false
+        hasStarted = false
         statistics.reset()
         isClosed.store(false, ordering: .releasing)
         hasFailed.store(false, ordering: .relaxed)
         appSink.setSynchronized(settings.synchronization == .on)
-        consumer?.start(policy, maxFrames: Int(settings.maxFrames))
     }
 
     /// PAUSED→READY, before data flow is stopped: whoever waits goes on.
     func interrupt() {
         isClosed.store(true, ordering: .releasing)
         consumer?.interrupt()
-        run.withLock { $0 }?.queue.withLock { $0.append(.close) }
+        run.withLock { $0 }?.lane.withLock { $0.queue.append(.close) }
+    }
+
+    /// FLUSH_START: what waits is let go, and so is whoever waits. Any thread.
+    func flushStarted() {
+        consumer?.interrupt()
+        run.withLock { $0 }?.lane.withLock { $0.queue.removeFrames { _ = $0.take() } }
+    }
+
+    /// FLUSH_STOP: frames come again.
+    func flushStopped() {
+        guard hasStarted else { return }
+        run.withLock { $0 }?.lane.withLock { $0.queue.removeFrames { _ = $0.take() } }
+        consumer?.start(policy, maxFrames: Int(settings.maxFrames))
+        hasFinished = false
     }
 
     /// PAUSED→READY, after data flow has stopped.
     func stop() {
         run.withLock { $0.take() }?.thread.join()
-        if isOn { changeStatus(false) }
+        // Without end-of-stream too: files are finished as far as they got.
+        handle(.end)
         consumer = nil
         plan = nil
     }
@@ -86,8 +111,10 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
         }
     }
 
-    /// `auto` settings follow upstream: known once the stream starts.
+    /// `auto` settings follow upstream, which is known once the stream starts; they hold for the run.
     private func findOutLiveness() {
+        guard !hasStarted else { return }
+        hasStarted = true
         isLive = appSink.staticPad("sink")?.upstreamIsLive() ?? false
         policy = settings.backPressure.resolved(isLive: isLive)
         if settings.synchronization == .auto { appSink.setSynchronized(isLive) }
@@ -95,16 +122,16 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
         guard policy != .block, let consumer, !consumer.queues else { return }
         run.withLock { run in
             guard run == nil else { return }
-            let queue = BlockingMonitor(Queue(bound: Int(settings.maxFrames), policy: policy))
-            run = Run(queue: queue, thread: NativeThread("mg-pipe") { self.deliverAll(from: queue) })
+            let lane = BlockingMonitor(Lane(queue: Queue(bound: Int(settings.maxFrames), policy: policy)))
+            run = Run(lane: lane, thread: NativeThread("mg-pipe") { self.deliverAll(from: lane) })
         }
     }
 
     func received(_ sample: borrowing Sample) -> FlowReturn {
         if hasFailed.load(ordering: .relaxed) { return .error }
-        guard let queue = run.withLock({ $0?.queue }) else { return deliver(sample) ? .ok : .error }
-        let lost = queue.withLock { (queue: inout Queue) -> UnmanagedSample? in
-            if case .dropped(let lost) = queue.offer(UnmanagedSample(retaining: sample)) { lost } else { nil }
+        guard let lane = run.withLock({ $0?.lane }) else { return deliver(sample) ? .ok : .error }
+        let lost = lane.withLock { lane -> UnmanagedSample? in
+            if case .dropped(let lost) = lane.queue.offer(UnmanagedSample(retaining: sample)) { lost } else { nil }
         }
         if let lost {
             _ = lost.take()
@@ -116,13 +143,13 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
     func reachedEndOfStream() {
         pass(.end)
         // EOS on the bus means that every frame has been delivered.
-        guard let queue = run.withLock({ $0?.queue }) else { return }
-        _ = queue.wait { $0.isEmpty || self.isClosed.load(ordering: .acquiring) ? true : nil }
+        guard let lane = run.withLock({ $0?.lane }) else { return }
+        _ = lane.wait { $0.hasEnded || self.isClosed.load(ordering: .acquiring) ? true : nil }
     }
 
     private func pass(_ signal: Signal) {
-        if let queue = run.withLock({ $0?.queue }) {
-            queue.withLock { $0.append(signal) }
+        if let lane = run.withLock({ $0?.lane }) {
+            lane.withLock { $0.queue.append(signal) }
         } else {
             handle(signal)
         }
@@ -130,19 +157,18 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
 
     // MARK: On the thread that delivers
 
-    private func deliverAll(from queue: BlockingMonitor<Queue>) {
+    private func deliverAll(from lane: BlockingMonitor<Lane>) {
         while true {
-            switch queue.wait({ $0.take() }) {
+            switch lane.wait({ $0.queue.take() }) {
+            case .frame(let sample) where isClosed.load(ordering: .acquiring):
+                // Stopping: what is still queued is lost, and counted.
+                _ = sample.take()
+                statistics.countDrop()
             case .frame(let sample): _ = deliver(sample.take())
-            case .signal(.close), nil:
-                // What is still queued is lost, and counted.
-                while let item = queue.withLock({ $0.take() }) {
-                    guard case .frame(let sample) = item else { continue }
-                    _ = sample.take()
-                    statistics.countDrop()
-                }
-                return
-            case .signal(let signal): handle(signal)
+            case .signal(.close), nil: return
+            case .signal(let signal):
+                handle(signal)
+                if case .end = signal { lane.withLock { $0.hasEnded = true } }
             }
         }
     }
@@ -152,6 +178,8 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
         case .status(let on): if on != isOn { changeStatus(on) }
         case .end:
             if isOn { changeStatus(false) }
+            guard !hasFinished else { return }
+            hasFinished = true
             do { try consumer?.finish() } catch { fail(error) }
         case .close: break
         }
@@ -227,8 +255,8 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
     }
 
     private func fail(_ error: MediaGraphError) {
-        // One failure, one error on the bus; nothing after a stop.
-        guard !isClosed.load(ordering: .acquiring), !hasFailed.exchange(true, ordering: .relaxed) else { return }
+        // One failure, one error on the bus.
+        guard !hasFailed.exchange(true, ordering: .relaxed) else { return }
         owner.postError(.processing, "\(owner.name): \(consumer.map { "handler \($0.name): " } ?? "")\(error)")
     }
 }

@@ -73,16 +73,24 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
         super.init(instance: instance)
         NodeDoor.install(Self.door.pointer, on: instance)
         appSink.setDelegate(delivery)
+        // Handlers get frames at their time, not 20 ms after it, which sinks add for their own rendering.
+        appSink.setProcessingDeadline(.zero)
         add(appSink)
         let sink = addGhostPad("sink", target: appSink.staticPad("sink")!)
         sink.onQuery { [instance] query in
             switch query {
             case .caps: .caps(ElementClass.implementation(of: instance.element, as: Self.self).acceptedCaps)
             case .allocation: .acceptsVideoMeta
+            case .latency: .forward
             }
         }
-        sink.onCaps { [instance] caps in
-            ElementClass.implementation(of: instance.element, as: Self.self).accepts(caps)
+        sink.onEvent { [instance, delivery] event in
+            switch event {
+            case .caps(let caps): return ElementClass.implementation(of: instance.element, as: Self.self).accepts(caps)
+            case .flushStart: delivery.flushStarted()
+            case .flushStop: delivery.flushStopped()
+            }
+            return true
         }
     }
 

@@ -62,6 +62,7 @@ final class VideoGate: Sendable {
         // A fast source is asked to wait before the queue is full, so the queue itself never drops.
         appSource.setQueue(maximumBuffers: maxFrames, overflow: pace == .live ? .dropOldest : .none)
         appSource.setWakesEarly(pace == .fast)
+        declareLatency(Fraction(30, 1), maxFrames)
         monitor.withLock {
             $0 = State()
             $0.pace = pace
@@ -104,31 +105,41 @@ final class VideoGate: Sendable {
     var runningTime: ClockTime? { appSource.currentRunningTime }
 
     func send(_ frame: MGOutgoingFrame) throws(MediaGraphError) {
-        var wrapped: Buffer?
         do throws(MediaGraphError) {
-            let (key, info) = try Self.validate(frame)
-            try waitForRoom()
-            let pool = try pool(for: key, info)
-            if let release = frame.release, pool.isPackedByDefault {
-                wrapped = Buffer(
-                    wrapping: UnsafeMutableRawBufferPointer(
-                        start: UnsafeMutableRawPointer(mutating: frame.data), count: Int(frame.length)),
-                    context: frame.release_context, release: release)
-            } else {
-                wrapped = pool.copy(packed: frame.data)
-                frame.release?(frame.release_context)
-            }
-            guard let buffer = wrapped.take() else {
-                throw .allocationFailed(.init("a frame", expected: "\(info.size) bytes"))
+            let (key, pool) = try admit(frame)
+            guard let buffer = Self.buffer(of: frame, pool) else {
+                throw .allocationFailed(.init("a frame", expected: "\(pool.info.size) bytes"))
             }
             stamp(buffer.access, frame)
             try push(buffer, key, pool)
         } catch {
-            // Handed-over memory goes back whatever happens; once wrapped, the buffer sees to it.
-            if case .invalidParameter = error { frame.release?(frame.release_context) }
             statistics.countRefusal()
             throw error
         }
+    }
+
+    /// Everything that can refuse a frame before it is looked at. Memory that was handed over goes back then.
+    private func admit(_ frame: MGOutgoingFrame) throws(MediaGraphError) -> (VideoFormatState.Key, VideoBufferPool) {
+        do throws(MediaGraphError) {
+            let (key, info) = try Self.validate(frame)
+            try waitForRoom()
+            return (key, try pool(for: key, info))
+        } catch {
+            frame.release?(frame.release_context)
+            throw error
+        }
+    }
+
+    /// A buffer around memory that was handed over, where GStreamer's layout allows it; else one with a copy.
+    private static func buffer(of frame: MGOutgoingFrame, _ pool: VideoBufferPool) -> Buffer? {
+        guard let release = frame.release, pool.isPackedByDefault else {
+            defer { frame.release?(frame.release_context) }
+            return pool.copy(packed: frame.data)
+        }
+        return Buffer(
+            wrapping: UnsafeMutableRawBufferPointer(
+                start: UnsafeMutableRawPointer(mutating: frame.data), count: Int(frame.length)),
+            context: frame.release_context, release: release)
     }
 
     private func push(_ buffer: consuming Buffer, _ key: VideoFormatState.Key, _ pool: VideoBufferPool) throws(MediaGraphError) {
@@ -138,6 +149,7 @@ final class VideoGate: Sendable {
             if state.format?.key != key {
                 state.format = VideoFormatState(key: key, pool: pool)
                 appSource.setCaps(pool.info.caps)
+                declareLatency(pool.info.framesPerSecond, state.maxFrames)
             }
             if !state.hasAnnounced {
                 // Behind the caps: a pad must have CAPS before SEGMENT, which appsrc sends ahead of the first event.
@@ -152,6 +164,12 @@ final class VideoGate: Sendable {
         default:
             throw .processingFailed(.init("sending", expected: "a graph that takes frames", actual: "\(flow!)"))
         }
+    }
+
+    /// Frames are stamped as they come, so nothing is added; the queue makes up for as much as it holds.
+    private func declareLatency(_ rate: Fraction, _ maxFrames: Int) {
+        let frame = 1 / (rate.value > 0 ? rate.value : 30)
+        appSource.setLatency(minimum: .zero, maximum: .seconds(frame * Double(maxFrames)))
     }
 
     private var closedError: MediaGraphError {

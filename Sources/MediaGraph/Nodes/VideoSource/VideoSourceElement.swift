@@ -80,6 +80,12 @@ final class VideoSourceElement: BinElement, ConfigurableElement, @unchecked Send
         source = instance.addGhostPad("src", target: appSource.staticPad("src")!)
         super.init(instance: instance)
         NodeDoor.install(Self.door.pointer, on: instance)
+        source.onQuery { [gate] query in
+            switch query {
+            case .latency where gate.pace == .fast: .notLive
+            case .caps, .allocation, .latency: .forward
+            }
+        }
         source.onReconfigure { [gate] in gate.downstreamReconfigured() }
     }
 

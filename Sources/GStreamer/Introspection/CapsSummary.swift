@@ -1,0 +1,73 @@
+import CGStreamer
+
+extension Caps {
+    /// The media types with their features, without fields: "video/x-raw, video/x-raw(memory:GLMemory)".
+    public var mediaTypes: [String] {
+        if isAny { return ["anything"] }
+        var types: [String] = []
+        for index in 0..<UInt32(count) {
+            var type = String(cString: gst_structure_get_name(gst_caps_get_structure(raw, index)))
+            if let features = features(index) { type += "(\(features))" }
+            if !types.contains(type) { types.append(type) }
+        }
+        return types
+    }
+
+    /// The fields that keep two caps of the same media type from having anything in common, with both sides' values,
+    /// for the pair of alternatives that comes closest; empty when no media type is the same.
+    public func conflicts(with other: Caps) -> [(field: String, values: String, otherValues: String)] {
+        var closest: [(field: String, values: String, otherValues: String)]?
+        for index in 0..<UInt32(count) {
+            for otherIndex in 0..<UInt32(other.count) where features(index) == other.features(otherIndex) {
+                let (mine, theirs) = (
+                    gst_caps_get_structure(raw, index)!, gst_caps_get_structure(other.raw, otherIndex)!
+                )
+                guard gst_structure_get_name_id(mine) == gst_structure_get_name_id(theirs) else { continue }
+                let conflicts = Self.conflicts(mine, theirs)
+                if closest == nil || conflicts.count < closest!.count { closest = conflicts }
+            }
+        }
+        return closest ?? []
+    }
+
+    /// The features of one alternative as text; `nil` for plain system memory.
+    private func features(_ index: UInt32) -> String? {
+        guard let features = gst_caps_get_features(raw, index) else { return nil }
+        let text = takeString(gst_caps_features_to_string(features))
+        return text == "memory:SystemMemory" ? nil : text
+    }
+
+    private static func conflicts(
+        _ mine: UnsafeMutablePointer<GstStructure>, _ theirs: UnsafeMutablePointer<GstStructure>
+    ) -> [(field: String, values: String, otherValues: String)] {
+        (0..<UInt32(max(0, gst_structure_n_fields(mine)))).compactMap { index in
+            let field = gst_structure_nth_field_name(mine, index)!
+            guard let value = gst_structure_get_value(mine, field),
+                let otherValue = gst_structure_get_value(theirs, field),
+                // gst_value_can_intersect says yes to every list.
+                gst_value_intersect(nil, value, otherValue) == 0
+            else { return nil }
+            return (
+                String(cString: field), takeString(gst_value_serialize(value)) ?? "",
+                takeString(gst_value_serialize(otherValue)) ?? ""
+            )
+        }
+    }
+}
+
+extension Caps {
+    /// What either allows.
+    public func merged(with other: Caps) -> Caps {
+        Caps(taking: gst_caps_merge(gst_caps_ref(raw), gst_caps_ref(other.raw)))
+    }
+}
+
+extension Caps {
+    /// Caps from their text, checked first for what GStreamer misreads or complains about on the terminal.
+    package convenience init(checking text: String) throws(StructureTextError) {
+        GStreamerRuntime.initialize()
+        try StructureTextReader.checkCaps(text.utf8)
+        guard let raw = gst_caps_from_string(text) else { throw .malformed }
+        self.init(taking: raw)
+    }
+}

@@ -1,0 +1,62 @@
+import GStreamer
+
+/// `child::property=value`: of an element in a bin, or of a pad, which may not be there yet. GStreamer keeps such a value
+/// for a child of that name, and says nothing when the child turns up without the property.
+enum ChildPropertyCheck {
+    static func problem(
+        _ property: ParsedProperty, of index: Int, _ factory: ElementFactoryInfo, _ context: CheckContext
+    ) -> Problem? {
+        let path = property.childPath
+        guard path.allSatisfy({ !$0.isEmpty }), !property.name.contains("…"), let name = path.last else { return nil }
+        if let child = child(path.dropLast(), of: index, context) {
+            guard let factory = context.factories[child] else { return nil }
+            return problem(property, name, factory.name, factory.properties, factory.property(name))
+        }
+        if path.count == 2, let template = factory.padTemplates.first(where: { $0.mayBeChild(path[0]) }) {
+            return problem(
+                property, name, "pad \(path[0]) of \(factory.name)", template.padProperties, template.padProperty(name))
+        }
+        switch DescriptionProbe.childProperty(property.name, of: factory) {
+        case .property(let info): return PropertyCheck.problem(property, info, label: "\(path[0]) of \(factory.name)")
+        case .noSuchProperty(_, let known):
+            return PropertyCheck.unknown(property, label: "\(path[0]) of \(factory.name)", names: known)
+        case .noChild: return nil
+        }
+    }
+
+    private static func problem(
+        _ property: ParsedProperty, _ name: String, _ label: String, _ known: [PropertyInfo], _ info: PropertyInfo?
+    ) -> Problem? {
+        guard let info else { return PropertyCheck.unknown(property, label: label, names: known.map(\.name)) }
+        if info.isConstructOnly {
+            return Problem(
+                place: .expanded(property.range), message: "property \"\(info.name)\" of \(label) can't be set",
+                hint: "it is taken only when \(label) is made")
+        }
+        return PropertyCheck.problem(property, info, label: label)
+    }
+
+    /// The element that is meant by names from bin to bin, when the description itself has it.
+    private static func child(_ path: ArraySlice<String>, of bin: Int, _ context: CheckContext) -> Int? {
+        var parent = bin
+        for name in path {
+            let children = context.parsed.elements.indices.filter { context.parsed.elements[$0].parent == parent }
+            let child =
+                children.first { context.parsed.elements[$0].name?.value == name }
+                ?? children.first {
+                    guard context.parsed.elements[$0].name == nil, let factory = context.factories[$0] else {
+                        return false
+                    }
+                    return NameCheck.isAutomatic(name, factory.defaultNamePrefix)
+                }
+            guard let child else { return nil }
+            parent = child
+        }
+        return parent
+    }
+}
+
+extension PadTemplateInfo {
+    /// Whether a link can make a pad of this name, whose properties an element's child properties then are.
+    fileprivate func mayBeChild(_ name: String) -> Bool { presence != .sometimes && matches(name) }
+}

@@ -1,0 +1,50 @@
+/// A check of your own, run with the built-in ones on every element that a description names.
+public protocol DescriptionCheck: Sendable {
+    /// What is wrong with `element`. Its factory exists, and what the factory itself says about its properties was checked
+    /// before; a property that didn't pass is among `element.properties` all the same.
+    func problems(in element: DescribedElement) -> [Diagnostic]
+}
+
+/// An element of a description, as it was written.
+public struct DescribedElement: Sendable {
+    /// The factory's name.
+    public let factory: String
+    /// The name that it was given.
+    public let name: String?
+    public let properties: [DescribedProperty]
+    let locator: Locator
+    let offsets: Range<Int>
+
+    /// The last value that was given for a property, which is the one that holds.
+    public func property(_ name: String) -> DescribedProperty? { properties.last { $0.name == name } }
+
+    /// Where the factory's name stands.
+    public var range: SourceRange { locator.source.range(locator.sourceRange(of: .expanded(offsets))) }
+
+    /// A diagnostic that points at the factory's name.
+    public func diagnostic(
+        _ message: String, hint: String? = nil, severity: Diagnostic.Severity = .error
+    ) -> Diagnostic {
+        locator.diagnostic(Problem(place: .expanded(offsets), severity: severity, message: message, hint: hint))
+    }
+}
+
+/// A property of an element in a description.
+public struct DescribedProperty: Sendable {
+    public let name: String
+    /// The value as its type reads it: without the description's own quotes and backslashes. `nil` when an undefined
+    /// variable is part of it.
+    public let value: String?
+    let locator: Locator
+    let offsets: Range<Int>
+
+    /// Where the value stands.
+    public var range: SourceRange { locator.source.range(locator.sourceRange(of: .expanded(offsets))) }
+
+    /// A diagnostic that points at the value.
+    public func diagnostic(
+        _ message: String, hint: String? = nil, severity: Diagnostic.Severity = .error
+    ) -> Diagnostic {
+        locator.diagnostic(Problem(place: .expanded(offsets), severity: severity, message: message, hint: hint))
+    }
+}

@@ -1,0 +1,74 @@
+import GStreamer
+
+/// Names must be unique in their bin, and references must lead to one. For the first GStreamer only warns through GLib, and
+/// leaves the second element out of the pipeline.
+enum NameCheck {
+    static func problems(in context: CheckContext) -> [Problem] { duplicates(context) + undefined(context) }
+
+    private static func duplicates(_ context: CheckContext) -> [Problem] {
+        struct Key: Hashable {
+            let parent: Int?
+            let name: String
+        }
+        var seen: Set<Key> = []
+        let automatic = automaticPrefixes(context)
+        return context.parsed.elements.compactMap { element in
+            guard let name = element.name, !name.isUnknown else { return nil }
+            if !seen.insert(Key(parent: element.parent, name: name.value)).inserted {
+                return Problem(
+                    place: .expanded(name.valueRange), message: "the name \"\(name.value)\" is given twice",
+                    hint: "names are unique in a bin")
+            }
+            if let other = automatic[element.parent]?.first(where: { isAutomatic(name.value, $0.key) })?.value {
+                return Problem(
+                    place: .expanded(name.valueRange),
+                    message: "GStreamer itself may give the name \"\(name.value)\" to another element",
+                    hint: "choose another, or name the \(other) too")
+            }
+            return nil
+        }
+    }
+
+    /// What the names begin with that GStreamer makes up for a bin's unnamed elements, and for which factory.
+    private static func automaticPrefixes(_ context: CheckContext) -> [Int?: [String: String]] {
+        var prefixes: [Int?: [String: String]] = [:]
+        for (index, factory) in context.factories {
+            let element = context.parsed.elements[index]
+            if element.name == nil { prefixes[element.parent, default: [:]][factory.defaultNamePrefix] = factory.name }
+        }
+        // A link with a filter adds one of these.
+        for link in context.parsed.links where link.filter != nil {
+            if let source = context.element(of: link.source) {
+                prefixes[context.parsed.elements[source].parent, default: [:]]["capsfilter"] = "filter"
+            }
+        }
+        return prefixes
+    }
+
+    static func isAutomatic(_ name: String, _ prefix: String) -> Bool {
+        let number = name.dropFirst(prefix.count)
+        return name.hasPrefix(prefix) && !number.isEmpty && number.utf8.allSatisfy(\.isDigit)
+    }
+
+    private static func undefined(_ context: CheckContext) -> [Problem] {
+        // What an undefined variable stands for may have named anything.
+        if context.parsed.elements.contains(where: { $0.isUnknown || $0.name?.isUnknown == true }) { return [] }
+        let names = context.named.keys.sorted()
+        let automatic = automaticPrefixes(context).values.flatMap(\.keys)
+        return context.parsed.links.flatMap { [$0.source, $0.sink] }.compactMap { end in
+            guard case .reference(let name) = end.target, context.named[name.text] == nil,
+                !name.text.contains("…"), !automatic.contains(where: { isAutomatic(name.text, $0) })
+            else { return nil }
+            let near = NearestName.find(name.text, among: names).map { "did you mean \"\($0)\"?" }
+            let known =
+                names.isEmpty
+                ? "no element here has a name: give one name=\(name.text)"
+                : "names here: \(names.joined(separator: ", "))"
+            // The name may be one inside an element that is a bin itself. Without any element GStreamer 1.22 looks the
+            // name up in a null pointer: it mustn't be asked.
+            return Problem(
+                place: .expanded(name.range), message: "no element is named \"\(name.text)\"", hint: near ?? known,
+                isCertain: context.parsed.elements.isEmpty)
+        }
+    }
+}

@@ -1,0 +1,16 @@
+import GStreamer
+
+/// A property that holds an element takes a description as its value: `video-sink="videoconvert ! fakesink"`. GStreamer
+/// takes what it can of a wrong one and drops the error.
+enum NestedDescriptionCheck {
+    static func problem(_ property: ParsedProperty, _ info: PropertyInfo) -> Problem? {
+        let bytes = Array(property.value.utf8)
+        guard !bytes.contains(0) else { return nil }
+        let problems = DescriptionChecks.problems(in: DescriptionParser.parse(bytes)).filter { $0.severity == .error }
+        if let first = problems.first {
+            return Problem(
+                place: .expanded(property.valueRange), message: "in \(info.name): \(first.message)", hint: first.hint)
+        }
+        return nil
+    }
+}

@@ -1,0 +1,101 @@
+import GStreamer
+
+/// Every property must exist, be writable and take its value. GObject only warns about some of these, on the terminal, and
+/// goes on without the value.
+enum PropertyCheck {
+    static func problems(in context: CheckContext) -> [Problem] {
+        context.factories.flatMap { index, factory in
+            let element = context.parsed.elements[index]
+            var seen: Set<String> = []
+            var problems = element.properties.compactMap { property -> Problem? in
+                if property.isOfChild, factory.isChildProxy {
+                    return ChildPropertyCheck.problem(property, of: index, factory, context)
+                }
+                guard !property.nameRange.isEmpty, !property.name.contains("…") else { return nil }
+                guard let info = factory.property(property.name) else {
+                    return unknown(property, label: element.factory, names: factory.properties.map(\.name))
+                }
+                if !seen.insert(info.name).inserted, info.isConstruct || info.isConstructOnly {
+                    return Problem(
+                        place: .expanded(property.range), message: "property \"\(info.name)\" is set twice",
+                        hint: "\(element.factory) takes it once, when it is made")
+                }
+                if element.isBin, info.isConstructOnly {
+                    return Problem(
+                        place: .expanded(property.range),
+                        message: "property \"\(info.name)\" can't be set on a bin in parentheses",
+                        hint: "it is taken only when the bin is made, before what is inside")
+                }
+                return problem(property, info, label: element.factory)
+            }
+            problems += element.presets.compactMap { presetProblem($0, factory) }
+            return problems
+        }
+    }
+
+    /// What is wrong with giving `property` to something that has `info` for it.
+    static func problem(_ property: ParsedProperty, _ info: PropertyInfo, label: String) -> Problem? {
+        guard info.isWritable else {
+            return Problem(
+                place: .expanded(property.nameRange), message: "property \"\(info.name)\" of \(label) can't be set",
+                hint: "it can only be read")
+        }
+        if property.isUnknown { return nil }
+        guard let error = info.valueError(for: property.value) else {
+            return info.kind == .element ? NestedDescriptionCheck.problem(property, info) : forgottenValue(property)
+        }
+        return Problem(
+            place: .expanded(property.valueRange), message: message(property, info, error, label: label),
+            hint: hint(property, info, error))
+    }
+
+    private static func message(
+        _ property: ParsedProperty, _ info: PropertyInfo, _ error: PropertyValueError, label: String
+    ) -> String {
+        switch info.kind {
+        case .enumeration, .flags: "\(label) has no \(info.name) \"\(property.value)\""
+        default:
+            switch error {
+            case .unreadable, .misread: "\"\(property.value)\" is no value for \(info.name) of \(label)"
+            case .outOfRange: "\(property.value) is out of range for \(info.name) of \(label)"
+            }
+        }
+    }
+
+    private static func hint(_ property: ParsedProperty, _ info: PropertyInfo, _ error: PropertyValueError) -> String {
+        if case .misread(let reason) = error { return reason }
+        guard case .enumeration(let choices) = info.kind,
+            let near = NearestName.find(property.value, among: choices.map(\.nick))
+        else { return info.expectation }
+        return "did you mean \"\(near)\"?"
+    }
+
+    static func unknown(_ property: ParsedProperty, label: String, names: [String]) -> Problem {
+        let name = property.childPath.last ?? property.name
+        return Problem(
+            place: .expanded(property.nameRange), message: "\(label) has no property \"\(name)\"",
+            hint: NearestName.find(name, among: names).map { "did you mean \"\($0)\"?" })
+    }
+
+    /// `name= ! x`: the blanks around "=" belong to it, so the value is the link that was meant to come next.
+    private static func forgottenValue(_ property: ParsedProperty) -> Problem? {
+        guard property.value == "!" else { return nil }
+        return Problem(
+            place: .expanded(property.range), severity: .warning,
+            message: "property \"\(property.name)\" is set to \"!\"",
+            hint: "if its value was forgotten: an empty one is written \"\"")
+    }
+
+    private static func presetProblem(_ preset: ParsedText, _ factory: ElementFactoryInfo) -> Problem? {
+        guard factory.isPreset else {
+            return Problem(place: .expanded(preset.range), message: "\(factory.name) has no presets")
+        }
+        // GStreamer ignores an empty one.
+        if preset.text.isEmpty || preset.text.contains("…") { return nil }
+        let names = factory.presetNames
+        if names.contains(preset.text) { return nil }
+        let known = names.isEmpty ? "it has none here" : "one of " + names.joined(separator: ", ")
+        return Problem(
+            place: .expanded(preset.range), message: "\(factory.name) has no preset \"\(preset.text)\"", hint: known)
+    }
+}

@@ -1,0 +1,139 @@
+import Foundation
+import GStreamer
+
+/// Text of a pipeline description, and where it came from.
+///
+/// A description is what `gst_parse_launch` takes, and comments (`#` at the beginning of a token, outside quotes, up to
+/// the end of the line), line breaks anywhere, and variables:
+///
+/// - `${NAME}` and `${NAME:-default}` are replaced by the value given, or by the default when none or an empty one is.
+///   Outside quotes that may be several tokens (`CAMERA="videotestsrc is-live=true"`); inside quotes it stays one value,
+///   whatever it holds. A default ends with the next `}` (`\}` for the character itself) and may hold variables.
+/// - `$${` is a literal `${`. A `$` without a brace means nothing.
+///
+/// A backslash at the end of a line is dropped, so that a line can be pasted from a shell script. Unlike in a shell,
+/// quotes and backslashes are those of `gst_parse_launch`: double quotes around a property's value are taken off,
+/// single quotes are part of it.
+public struct Description: Sendable {
+    /// What diagnostics call the text: its file, or "description".
+    public let name: String
+    public let text: String
+    private let source: SourceText
+
+    public init(_ text: String, name: String = "description") {
+        self.name = name
+        self.text = text
+        source = SourceText(text, name: name)
+    }
+
+    /// Why a description couldn't be read from a file.
+    public enum FileError: Error, Sendable, Hashable, CustomStringConvertible {
+        case notFound(path: String)
+        case isDirectory(path: String)
+        case notReadable(path: String, reason: String)
+        case notUTF8(path: String, line: Int)
+
+        public var description: String {
+            switch self {
+            case .notFound(let path): "there is no file \"\(path)\""
+            case .isDirectory(let path): "\"\(path)\" is a directory, not a description"
+            case .notReadable(let path, let reason): "\"\(path)\" can't be read: \(reason)"
+            case .notUTF8(let path, let line): "\"\(path)\" isn't a text in UTF-8 (line \(line))"
+            }
+        }
+    }
+
+    /// The text of a file, under its path as given.
+    public init(contentsOfFile path: String) throws(FileError) {
+        var isDirectory: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
+            throw .notFound(path: path)
+        }
+        if isDirectory.boolValue { throw .isDirectory(path: path) }
+        let data: Data
+        do {
+            data = try Data(contentsOf: URL(fileURLWithPath: path))
+        } catch {
+            throw .notReadable(path: path, reason: error.localizedDescription)
+        }
+        guard let text = String(validating: data, as: UTF8.self) else {
+            let valid = String(decoding: data, as: UTF8.self).prefix { $0 != "\u{FFFD}" }
+            throw .notUTF8(path: path, line: valid.count { $0.isNewline } + 1)
+        }
+        self.init(text, name: path)
+    }
+
+    // MARK: Expansion
+
+    /// The text for `gst_parse_launch_full`: comments stripped, variables replaced.
+    public func expanded(with variables: [String: String] = [:]) throws(DescriptionError) -> ExpandedDescription {
+        let expansion = VariableExpansion(source, variables: variables)
+        let locator = Locator(source: source, map: expansion.map)
+        guard expansion.problems.isEmpty else {
+            throw DescriptionError(diagnostics: Self.inOrder(expansion.problems, locator))
+        }
+        return ExpandedDescription(
+            text: String(decoding: expansion.bytes, as: UTF8.self), map: expansion.map, source: source)
+    }
+
+    // MARK: Checking
+
+    /// Every problem that can be found without running, in the order of the text; empty when the description is fine.
+    ///
+    /// It loads the plugins of the elements named. When nothing is found, or nothing that GStreamer's own parser couldn't
+    /// know better, that parser is asked: then elements are made and their properties set, in the NULL state, and let go.
+    ///
+    /// - Parameters:
+    ///   - variables: values for the description's variables; the environment isn't looked at.
+    ///   - additionalChecks: checks beyond what GStreamer's classes say about themselves.
+    ///   - parses: whether to ask GStreamer's parser at the end. Leave it out where the text is parsed next anyway, and
+    ///     give its error to ``ExpandedDescription/diagnostic(forParseError:)``.
+    public func diagnose(
+        with variables: [String: String] = [:], additionalChecks: [any DescriptionCheck] = [], parses: Bool = true
+    ) -> [Diagnostic] {
+        GStreamerRuntime.initialize()
+        let expansion = VariableExpansion(source, variables: variables)
+        let locator = Locator(source: source, map: expansion.map)
+        let parsed = DescriptionParser.parse(expansion.bytes)
+        var problems = expansion.problems + DescriptionChecks.problems(in: parsed)
+        let errors = problems.filter { $0.severity == .error }
+        if parses, errors.allSatisfy({ !$0.isCertain }) {
+            // What templates and names in the text can't tell, an actual parse can.
+            let verdict = DescriptionProbe.parse(String(decoding: expansion.bytes, as: UTF8.self))
+            if let verdict {
+                if errors.isEmpty { problems.append(ParseErrorPlace.problem(verdict.message, parsed, expansion.bytes)) }
+            } else {
+                problems.removeAll { $0.severity == .error }
+            }
+        }
+        let additional = Self.described(parsed, locator).flatMap { element in
+            additionalChecks.flatMap { $0.problems(in: element) }
+        }
+        return Self.inOrder(problems, locator, additional)
+    }
+
+    private static func described(_ parsed: ParsedDescription, _ locator: Locator) -> [DescribedElement] {
+        parsed.elements.filter { !$0.isUnknown && !$0.isURI && ElementFactoryInfo.find($0.factory) != nil }.map {
+            element in
+            DescribedElement(
+                factory: element.factory, name: element.name.flatMap { $0.isUnknown ? nil : $0.value },
+                properties: element.properties.map {
+                    DescribedProperty(
+                        name: $0.name, value: $0.isUnknown ? nil : $0.value, locator: locator, offsets: $0.valueRange)
+                },
+                locator: locator, offsets: element.range)
+        }
+    }
+
+    /// Diagnostics in the order of the text, each once: a default that is used twice would say everything twice.
+    private static func inOrder(_ problems: [Problem], _ locator: Locator, _ more: [Diagnostic] = []) -> [Diagnostic] {
+        let all = problems.map(locator.diagnostic) + more
+        let sorted = all.enumerated().sorted { a, b in
+            (a.element.range.line, a.element.range.column, a.offset) < (
+                b.element.range.line, b.element.range.column, b.offset
+            )
+        }
+        var seen: Set<Diagnostic> = []
+        return sorted.map(\.element).filter { seen.insert($0).inserted }
+    }
+}

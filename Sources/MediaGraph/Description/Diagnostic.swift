@@ -1,0 +1,107 @@
+/// One thing that is wrong, or odd, in a description, and where.
+public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
+    public enum Severity: String, Sendable {
+        /// The description won't run.
+        case error
+        /// It runs, but likely not as meant.
+        case warning
+    }
+
+    public let severity: Severity
+    public let message: String
+    public let range: SourceRange
+    /// What to do about it: `did you mean "videotestsrc"?`
+    public let hint: String?
+    /// The text of the line that `range` begins in.
+    public let sourceLine: String
+
+    public init(severity: Severity, message: String, range: SourceRange, hint: String? = nil, sourceLine: String) {
+        self.severity = severity
+        self.message = message
+        self.range = range
+        self.hint = hint
+        self.sourceLine = sourceLine
+    }
+
+    /// As `rendered(color: false)`.
+    public var description: String { rendered(color: false) }
+
+    /// The message with its place, as compilers write it, and below it the line with a caret and the hint:
+    /// ```
+    /// call.pipeline:4:11: error: no element "preprocesor"
+    ///    4 | v4l2src ! preprocesor handler=blur ! call.camera
+    ///      |           ^~~~~~~~~~~ did you mean "preprocessor"?
+    /// ```
+    public func rendered(color: Bool) -> String {
+        func paint(_ text: String, _ code: String) -> String { color ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text }
+        let place = paint("\(range.file):\(range.line):\(range.column):", "1")
+        let severity = paint("\(severity.rawValue):", self.severity == .error ? "1;31" : "1;35")
+        let number = String(range.line)
+        let margin = String(repeating: " ", count: max(0, 4 - number.count))
+        let excerpt = Excerpt(line: sourceLine, column: range.column, length: range.length)
+        let carets = paint("^" + String(repeating: "~", count: max(0, excerpt.length - 1)), "1;32")
+        return """
+            \(place) \(severity) \(Excerpt.printable(message))
+            \(margin)\(number) | \(excerpt.text)
+            \(margin)\(String(repeating: " ", count: number.count)) | \(excerpt.indent)\(carets)\
+            \(hint.map { " " + Excerpt.printable($0) } ?? "")
+            """
+    }
+}
+
+/// The part of a source line that is shown, and what stands before the caret below it.
+private struct Excerpt {
+    var text: String
+    var indent: String
+    var length: Int
+
+    /// Longer lines are shown in part; a terminal would wrap them and the caret would point nowhere.
+    static let width = 110
+
+    init(line: String, column: Int, length: Int) {
+        let scalars = Array(line.unicodeScalars)
+        let start = min(max(column - 1, 0), scalars.count)
+        var window = scalars.indices
+        if scalars.count > Self.width {
+            let first = max(0, min(start - Self.width / 3, scalars.count - Self.width))
+            window = first..<min(first + Self.width, scalars.count)
+        }
+        let before = window.lowerBound > 0 ? "… " : ""
+        let after = window.upperBound < scalars.count ? " …" : ""
+        text = before + Self.printable(Self.string(scalars[window])) + after
+        // A tab below a tab, so that the caret lines up wherever the terminal puts its stops.
+        indent =
+            String(repeating: " ", count: before.count)
+            + Self.string(scalars[window.lowerBound..<start].map { $0 == "\t" ? "\t" : " " })
+        self.length = max(1, min(length, window.upperBound - start))
+    }
+
+    private static func string(_ scalars: some Sequence<Unicode.Scalar>) -> String {
+        String(String.UnicodeScalarView(scalars))
+    }
+
+    /// Control characters as their pictures: text from a file must not drive the terminal.
+    static func printable(_ text: String) -> String {
+        string(
+            text.unicodeScalars.map { scalar in
+                switch scalar.value {
+                case 0x09: scalar
+                case 0..<0x20: Unicode.Scalar(0x2400 + scalar.value) ?? scalar
+                case 0x7F..<0xA0: "\u{FFFD}"
+                default: scalar
+                }
+            })
+    }
+}
+
+/// Why a description can't be used.
+public struct DescriptionError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// What is wrong, in the order of the text; never empty.
+    public let diagnostics: [Diagnostic]
+
+    public init(diagnostics: [Diagnostic]) {
+        self.diagnostics = diagnostics
+    }
+
+    public var description: String { diagnostics.map(\.description).joined(separator: "\n") }
+}

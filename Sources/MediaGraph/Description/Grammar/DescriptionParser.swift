@@ -1,0 +1,179 @@
+/// Reads tokens by the grammar of GStreamer's parser (gst/parse/grammar.y), and goes on after what it refuses, so that one
+/// pass finds everything.
+struct DescriptionParser {
+    /// What a chain or a list of chains offers to a link from outside: a bin's link goes to its first or last element.
+    struct Ends {
+        var first: ParsedLink.End?
+        var last: ParsedLink.End?
+    }
+
+    /// More bins inside each other than any person writes; each costs stack.
+    static let maximumDepth = 200
+
+    let bytes: [UInt8]
+    let tokens: [Token]
+    /// Where values begin whose quote isn't closed.
+    let unclosed: Set<Int>
+    var position = 0
+    /// The token after the last one that was skipped, which isn't blamed for what is missing before it.
+    var afterSkipped = -1
+    var result = ParsedDescription()
+    var enclosing: [Int] = []
+
+    static func parse(_ bytes: [UInt8]) -> ParsedDescription {
+        let quotes = QuoteCheck.run(bytes)
+        var parser = DescriptionParser(bytes: bytes, tokens: quotes.tokens, unclosed: quotes.unclosed)
+        parser.result.problems = quotes.problems
+        _ = parser.parseChains(inBin: false)
+        if parser.tokens.isEmpty, quotes.problems.isEmpty {
+            parser.report(0..<bytes.count, "the description is empty", "it needs at least one element")
+        }
+        return parser.result
+    }
+
+    private init(bytes: [UInt8], tokens: [Token], unclosed: Set<Int>) {
+        self.bytes = bytes
+        self.tokens = tokens
+        self.unclosed = unclosed
+    }
+
+    var token: Token? { position < tokens.count ? tokens[position] : nil }
+
+    mutating func report(_ range: Range<Int>, _ message: String, _ hint: String? = nil) {
+        result.problems.append(Problem(place: .expanded(range), message: message, hint: hint))
+    }
+
+    func parsed(_ range: Range<Int>) -> ParsedText { ParsedText(text: bytes[range].text, range: range) }
+
+    // MARK: Chains
+
+    /// `chainlist`: chains up to the end, or to the parenthesis that ends a bin.
+    mutating func parseChains(inBin: Bool) -> Ends? {
+        var ends: Ends?
+        while let token {
+            if token.isCharacter(")") {
+                if inBin { return ends }
+                report(token.range, "unbalanced parenthesis", "no \"(\" is open here")
+                position += 1
+                continue
+            }
+            guard let chain = parseChain() else { continue }
+            ends = Ends(first: ends == nil ? chain.first : ends?.first, last: chain.last)
+        }
+        return ends
+    }
+
+    /// `chain`: elements with links between them; `nil` when nothing here begins one.
+    private mutating func parseChain() -> Ends? {
+        guard let start = token else { return nil }
+        var last: ParsedLink.End
+        var ends = Ends()
+        switch start.kind {
+        case .link:
+            reportNothing(before: start)
+            last = .broken
+            ends.first = .broken
+        case .reference(let element, let pad):
+            last = parseReference(element, pad)
+            if token?.isLink != true { reportUnlinked(start, element) }
+        case .uri:
+            position += 1
+            last = .init(target: .element(add(uri: start, .source)))
+        default:
+            guard let elementary = parseElementary() else {
+                skipUnexpected()
+                return nil
+            }
+            ends.first = elementary.first
+            last = elementary.last ?? (token?.isLink == true ? missingEnd(start, "source") : .broken)
+            last.pads += parsePads()
+        }
+        while let link = token, case .link(let all, let caps) = link.kind {
+            position += 1
+            let isTorn = caps.map { skipTornFilter($0) } ?? false
+            let (sink, next) = isTorn ? (.broken, .broken) : parseLinkTarget(after: link)
+            result.links.append(
+                ParsedLink(
+                    range: link.range, source: last, sink: sink, filter: isTorn ? nil : caps.map(parsed), linksAllPads: all))
+            guard let next else {
+                if isBroken(sink) { ends.last = .broken }
+                return ends
+            }
+            last = next
+        }
+        if let pad = last.pads.last, !isBroken(last), !isReference(last) {
+            report(pad.range, "pad \"\(pad.text)\" isn't linked", "a pad's name stands beside a link: .\(pad.text) ! …")
+        }
+        if !isReference(last) { ends.last = last }
+        return ends
+    }
+
+    private func isReference(_ end: ParsedLink.End) -> Bool { if case .reference = end.target { true } else { false } }
+    private func isBroken(_ end: ParsedLink.End) -> Bool { if case .broken = end.target { true } else { false } }
+
+    /// What a link leads to, and where the chain goes on from; `nil` when it ends there.
+    private mutating func parseLinkTarget(after link: Token) -> (sink: ParsedLink.End, next: ParsedLink.End?) {
+        let pads = parsePads()
+        guard let token else {
+            reportNothing(after: link)
+            return (.broken, nil)
+        }
+        switch token.kind {
+        case .reference(let element, let pad) where pads.isEmpty: return (parseReference(element, pad), nil)
+        case .uri where pads.isEmpty:
+            position += 1
+            return (.init(target: .element(add(uri: token, .sink))), nil)
+        case .link:
+            report(
+                link.range.upperBound - 1..<token.range.lowerBound + 1, "nothing between two links",
+                "an element goes between \"!\" and \"!\"")
+            return (.broken, .broken)
+        case .character(UInt8(ascii: ")")):
+            reportNothing(after: link)
+            return (.broken, nil)
+        default:
+            guard let elementary = parseElementary() else {
+                skipUnexpected()
+                return (.broken, .broken)
+            }
+            var sink = elementary.first ?? missingEnd(token, "sink")
+            sink.pads = pads + sink.pads
+            var next = elementary.last ?? (self.token?.isLink == true ? missingEnd(token, "source") : .broken)
+            next.pads += parsePads()
+            return (sink, next)
+        }
+    }
+
+    /// A bin that begins or ends with a reference or a URI gives a link nothing to hold on to.
+    private mutating func missingEnd(_ bin: Token, _ side: String) -> ParsedLink.End {
+        report(
+            bin.range, "this bin has no \(side) to link",
+            side == "sink" ? "it begins with a reference or a URI" : "it ends with a reference or a URI")
+        return .broken
+    }
+
+    /// `reference`: `element.pad,pad`
+    private mutating func parseReference(_ element: Range<Int>, _ pad: Range<Int>?) -> ParsedLink.End {
+        position += 1
+        let pads = [pad].compactMap { $0.map(parsed) } + parseMorePads()
+        return ParsedLink.End(target: .reference(parsed(element)), pads: pads)
+    }
+
+    /// `pads`: `.pad,pad`
+    private mutating func parsePads() -> [ParsedText] {
+        guard let token, case .padReference(let name) = token.kind else { return [] }
+        position += 1
+        return [parsed(name)] + parseMorePads()
+    }
+
+    private mutating func parseMorePads() -> [ParsedText] {
+        var pads: [ParsedText] = []
+        while let token, token.isCharacter(","), position + 1 < tokens.count,
+            case .identifier = tokens[position + 1].kind
+        {
+            pads.append(parsed(tokens[position + 1].range))
+            position += 2
+        }
+        return pads
+    }
+}

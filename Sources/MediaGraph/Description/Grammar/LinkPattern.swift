@@ -1,0 +1,68 @@
+extension LexerPatterns {
+    /// `_link ([!:][[:space:]]*{_caps}([[:space:]]*(";"[[:space:]]*{_caps})*[[:space:]]*)*[!:])|([!:])`, where
+    /// `_caps {_mimetype}(","[^!]|{_capsstring})*` and `_capschar ("\\".)|([^\;!])`
+    ///
+    /// The whole filter with both its operators is one token. `:` may stand inside caps and end them, so the longest
+    /// match is found by following every way to read the text at once.
+    func link(_ start: Int) -> Token? {
+        guard is_("!", start) || is_(":", start) else { return nil }
+        let isAll = is_(":", start)
+        guard let end = filterEnd(start) else {
+            return Token(kind: .link(all: isAll, caps: nil), range: start..<start + 1)
+        }
+        let caps = trimmed(start + 1..<end - 1)
+        return Token(kind: .link(all: isAll || is_(":", end - 1), caps: caps), range: start..<end)
+    }
+
+    /// The end of the longest filter with its closing operator.
+    private func filterEnd(_ start: Int) -> Int? {
+        guard var offset = mediaTypeEnd(skipSpace(start + 1)) else { return nil }
+        var longest: Int?
+        // Offsets at which some way to read the text is between two characters of caps.
+        var isReached = true
+        var isReachedNext = false
+        var isReachedAfterNext = false
+        while offset < bytes.count, isReached || isReachedNext {
+            if isReached {
+                let byte = bytes[offset]
+                if byte == UInt8(ascii: "!") || byte == UInt8(ascii: ":") { longest = offset + 1 }
+                if byte != UInt8(ascii: "!"), byte != UInt8(ascii: ";") { isReachedNext = true }
+                if offset + 1 < bytes.count {
+                    let next = bytes[offset + 1]
+                    let pairs =
+                        byte == UInt8(ascii: "\\") && next != UInt8(ascii: "\n")
+                        || byte == UInt8(ascii: ",") && next != UInt8(ascii: "!")
+                    if pairs { isReachedAfterNext = true }
+                }
+                if byte == UInt8(ascii: ";"), let end = mediaTypeEnd(skipSpace(offset + 1)) {
+                    // Between the semicolon and the end of the type there is nothing else to read: start over there.
+                    if !isReachedNext, !isReachedAfterNext {
+                        offset = end
+                        continue
+                    }
+                }
+            }
+            offset += 1
+            isReached = isReachedNext
+            isReachedNext = isReachedAfterNext
+            isReachedAfterNext = false
+        }
+        return longest
+    }
+
+    /// `_mimetype {_mimechar}+"/"{_mimechar}+`
+    private func mediaTypeEnd(_ start: Int) -> Int? {
+        guard start < bytes.count else { return nil }
+        let type = bytes[start...].prefix(while: \.isMediaTypeCharacter)
+        guard !type.isEmpty, is_("/", type.endIndex) else { return nil }
+        let subtype = bytes[(type.endIndex + 1)...].prefix(while: \.isMediaTypeCharacter)
+        return subtype.isEmpty ? nil : subtype.endIndex
+    }
+
+    private func trimmed(_ range: Range<Int>) -> Range<Int> {
+        var range = range
+        while let first = range.first, bytes[first].isGLibSpace { range.removeFirst() }
+        while let last = range.last, bytes[last].isGLibSpace { range.removeLast() }
+        return range
+    }
+}

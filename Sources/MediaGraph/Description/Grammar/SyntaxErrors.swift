@@ -1,0 +1,102 @@
+// What the parser says about tokens that can't stand where they do.
+extension DescriptionParser {
+    mutating func reportNothing(before link: Token) {
+        let range = link.range.lowerBound..<link.range.lowerBound + 1
+        if position == afterSkipped { return }
+        guard position > 0 else { return report(range, "nothing before the link", "an element goes before \"!\"") }
+        switch tokens[position - 1].kind {
+        case .reference(let element, _):
+            let name = bytes[element].text
+            report(range, "a chain ends at a reference", "to go on from it, begin a new chain: \(name). ! …")
+        case .uri: report(range, "a chain ends at a URI", "a URI is the first or the last of a chain")
+        default: report(range, "nothing before the link", "an element goes before \"!\"")
+        }
+    }
+
+    mutating func reportNothing(after link: Token) {
+        if case .link(_, let caps?) = link.kind {
+            return report(
+                link.range.upperBound - 1..<link.range.upperBound, "nothing after the link",
+                "an element goes after the filter \"\(bytes[caps].text)\"")
+        }
+        report(link.range, "nothing after the link", "an element goes after \"!\"")
+    }
+
+    mutating func reportUnlinked(_ token: Token, _ element: Range<Int>) {
+        let name = bytes[element].text
+        report(token.range, "reference \"\(bytes[token.range].text)\" isn't linked", "to link it: \(name). ! …")
+    }
+
+    /// Reports the token here, which begins nothing, and goes on after it and others like it.
+    mutating func skipUnexpected() {
+        guard let token else { return }
+        position += 1
+        defer { afterSkipped = position }
+        switch token.kind {
+        case .assignment(let name, _):
+            report(
+                token.range, "property \"\(bytes[name].text)\" without an element",
+                "a property stands directly after its element's name")
+        case .preset: report(token.range, "a preset without an element", "it stands directly after an element's name")
+        case .padReference(let name):
+            report(
+                token.range, "pad \"\(bytes[name].text)\" without an element",
+                "it stands before or after a link's element")
+        case .character: skipCharacters(token)
+        default: report(token.range, "unexpected \"\(bytes[token.range].text)\"")
+        }
+    }
+
+    private static let nameHint = "names are ASCII letters, digits, _ - % and :"
+
+    /// A word that begins like a name and goes on beyond ASCII, which the lexer takes apart.
+    mutating func skipForeignName(_ first: Token) -> Bool {
+        guard position + 1 < tokens.count, case .character(0x80...) = tokens[position + 1].kind,
+            tokens[position + 1].range.lowerBound == first.range.upperBound
+        else { return false }
+        let word = bytes[first.range.lowerBound...].prefix { !$0.isSpace }
+        report(word.startIndex..<word.endIndex, "\"\(word.text)\" is no name", Self.nameHint)
+        while let token, token.range.lowerBound < word.endIndex { position += 1 }
+        return true
+    }
+
+    /// A filter that ends at a `!` inside quotes: reports that and goes on after the quotes.
+    mutating func skipTornFilter(_ caps: Range<Int>) -> Bool {
+        var quote: Int?
+        var offset = caps.lowerBound
+        while offset < caps.upperBound {
+            if bytes[offset] == UInt8(ascii: "\"") { quote = quote == nil ? offset : nil }
+            offset += bytes[offset] == UInt8(ascii: "\\") ? 2 : 1
+        }
+        guard let quote else { return false }
+        report(
+            quote..<caps.upperBound, "unbalanced quote",
+            "\"!\" ends a filter even inside quotes: there write \\!")
+        let closing = tokens[position...].firstIndex { $0.isCharacter("\"") }
+        let lineEnd = bytes[caps.upperBound...].firstIndex(of: UInt8(ascii: "\n")) ?? bytes.count
+        if let closing, tokens[closing].range.lowerBound < lineEnd { position = closing + 1 }
+        return true
+    }
+
+    private mutating func skipCharacters(_ first: Token) {
+        var end = first.range.upperBound
+        // A path or a media type in a wrong place falls apart into several tokens: one report is enough.
+        while let token, token.range.lowerBound == end, case .character = token.kind, !token.isCharacter(")") {
+            end = token.range.upperBound
+            position += 1
+        }
+        let text = bytes[first.range.lowerBound..<end].text
+        let hint: String? =
+            switch bytes[first.range.lowerBound] {
+            case UInt8(ascii: "="): "a property is written name=value"
+            case UInt8(ascii: "#"): "a comment begins after a blank"
+            case UInt8(ascii: "\""), UInt8(ascii: "'"): "quotes go around a property's value"
+            case UInt8(ascii: ";"), UInt8(ascii: "{"), UInt8(ascii: "}"), UInt8(ascii: ","):
+                "in a value it needs quotes; between elements it means nothing"
+            case 0x80...: Self.nameHint
+            default: nil
+            }
+        let isQuote = text.contains("\"") || text.contains("'")
+        report(first.range.lowerBound..<end, isQuote ? "unbalanced quote" : "unexpected \"\(text)\"", hint)
+    }
+}

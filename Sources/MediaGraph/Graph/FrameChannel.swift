@@ -1,0 +1,157 @@
+import CMediaGraphABI
+import GStreamer
+import Synchronization
+
+/// From a pipe's streaming thread to a task: a bounded queue that suspends the task and, where the stream may wait, the
+/// thread.
+final class FrameChannel: Sendable {
+    private enum Ending: Sendable {
+        case finished
+        case failed(ElementFailure)
+    }
+
+    private struct State: Sendable {
+        var queue = BoundedQueue<OwnedVideoFrame, Never>(bound: 2, policy: .block)
+        var waiting: CheckedContinuation<OwnedVideoFrame?, any Error>?
+        var ending: Ending?
+        /// Nobody reads any more: frames are lost, and counted.
+        var isAbandoned = false
+        var isInterrupted = false
+    }
+
+    private enum Outcome {
+        case pass, drop
+    }
+
+    private let monitor = BlockingMonitor(State())
+
+    // MARK: The pipe's side, one thread at a time
+
+    func start(_ policy: OverflowPolicy, maxFrames: Int) {
+        monitor.withLock { state in
+            var queue = BoundedQueue<OwnedVideoFrame, Never>(bound: maxFrames, policy: policy)
+            while case .frame(let frame) = state.queue.take() { _ = queue.offer(frame) }
+            state.queue = queue
+            state.isInterrupted = false
+            state.ending = nil
+        }
+    }
+
+    /// False when this frame or an older one was lost.
+    func receive(_ frame: OwnedVideoFrame) -> Bool {
+        var handOver: CheckedContinuation<OwnedVideoFrame?, any Error>?
+        let outcome = monitor.wait { state -> Outcome? in
+            if state.isAbandoned || state.isInterrupted { return .drop }
+            if let waiting = state.waiting.take() {
+                handOver = waiting
+                return .pass
+            }
+            switch state.queue.offer(frame) {
+            case .accepted: return .pass
+            case .dropped: return .drop
+            case .full: return nil
+            }
+        }
+        handOver?.resume(returning: frame)
+        return outcome == .pass
+    }
+
+    /// Whoever waits in `receive` returns; no frame is taken until the next `start`.
+    func interrupt() { monitor.withLock { $0.isInterrupted = true } }
+
+    func end(_ failure: ElementFailure?) {
+        let waiting = monitor.withLock { state -> CheckedContinuation<OwnedVideoFrame?, any Error>? in
+            if state.ending == nil || failure != nil { state.ending = failure.map(Ending.failed) ?? .finished }
+            return state.waiting.take()
+        }
+        if let failure { waiting?.resume(throwing: GraphError.failed(failure)) } else { waiting?.resume(returning: nil) }
+    }
+
+    // MARK: The reader's side
+
+    func next() async throws -> OwnedVideoFrame? {
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let immediate = monitor.withLock { state -> Result<OwnedVideoFrame?, any Error>? in
+                    if case .frame(let frame) = state.queue.take() { return .success(frame) }
+                    switch state.ending {
+                    case .failed(let failure): return .failure(GraphError.failed(failure))
+                    case .finished: return .success(nil)
+                    case nil: break
+                    }
+                    if state.isAbandoned { return .success(nil) }
+                    if state.waiting != nil {
+                        return .failure(
+                            MediaGraphError.wrongUsage(.init("frames", expected: "one reader at a time", actual: "two")))
+                    }
+                    state.waiting = continuation
+                    return nil
+                }
+                if let immediate { continuation.resume(with: immediate) }
+            }
+        } onCancel: {
+            abandon()
+        }
+    }
+
+    func abandon() {
+        let waiting = monitor.withLock { state -> CheckedContinuation<OwnedVideoFrame?, any Error>? in
+            state.isAbandoned = true
+            while state.queue.take() != nil {}
+            return state.waiting.take()
+        }
+        waiting?.resume(returning: nil)
+    }
+}
+
+/// The channels of a graph, which end with it.
+final class WeakStreams: Sendable {
+    private struct Entry: Sendable { weak var channel: FrameChannel? }
+    private let entries = Mutex<[Entry]>([])
+
+    func add(_ channel: FrameChannel) { entries.withLock { $0.append(Entry(channel: channel)) } }
+
+    func end(_ end: GraphEnd) {
+        let channels = entries.withLock { $0.compactMap(\.channel) }
+        for channel in channels {
+            switch end {
+            case .failed(let failure): channel.end(failure)
+            // At end-of-stream the pipe ends the channel itself, behind its last frame.
+            case .endOfStream: break
+            case .stopped:
+                channel.interrupt()
+                channel.end(nil)
+            }
+        }
+    }
+}
+
+/// A pipe's frames as they come. Reading ends with the graph: with its error when it failed.
+public struct FrameSequence: AsyncSequence, Sendable {
+    public typealias Element = OwnedVideoFrame
+
+    /// Tells the pipe when nobody can read any more.
+    fileprivate final class Reader: Sendable {
+        let channel: FrameChannel
+        let graph: Graph
+        init(_ channel: FrameChannel, _ graph: Graph) {
+            self.channel = channel
+            self.graph = graph
+        }
+        deinit { channel.abandon() }
+    }
+
+    private let reader: Reader
+
+    init(_ channel: FrameChannel, graph: Graph) { reader = Reader(channel, graph) }
+
+    public func makeAsyncIterator() -> Iterator { Iterator(reader: reader) }
+
+    public struct Iterator: AsyncIteratorProtocol {
+        private let reader: Reader
+        fileprivate init(reader: Reader) { self.reader = reader }
+
+        /// The next frame; `nil` at the end. Throws `GraphError.failed` when the graph failed.
+        public func next() async throws -> OwnedVideoFrame? { try await reader.channel.next() }
+    }
+}

@@ -1,0 +1,222 @@
+import Dispatch
+import GStreamer
+import Synchronization
+
+/// A media graph made from a description, to embed in a program.
+///
+/// ```swift
+/// let graph = try Graph("videosource handler=counter ! preprocessor name=mark ! rawdatapipe name=frames")
+/// try graph.preprocessor("mark").process { frame in .pass }
+/// try await graph.run()
+/// ```
+/// Sendable: any task or thread may call it. Changes of state happen on a queue of the graph's own, never on Swift's
+/// cooperative threads, which they would block. Faces of nodes keep their graph alive; a graph that nobody holds any
+/// more stops.
+public final class Graph: Sendable {
+    /// The description that it was made from.
+    public let description: Description
+    let pipeline: Pipeline
+    private let control = DispatchQueue(label: "mediagraph.graph")
+    private let state = Mutex(GraphState())
+    let streams = WeakStreams()
+
+    /// Reads a description; `variables` are values for its `${NAME}`.
+    public convenience init(_ text: String, variables: [String: String] = [:]) throws(GraphError) {
+        try self.init(Description(text), variables: variables)
+    }
+
+    public init(_ description: Description, variables: [String: String] = [:]) throws(GraphError) {
+        do { try Nodes.register() } catch { throw .registration(error) }
+        self.description = description
+        let problems = description.diagnose(
+            with: variables, additionalChecks: NodeChecks.all, parses: false
+        ).filter { $0.severity == .error }
+        guard problems.isEmpty else { throw .description(DescriptionError(diagnostics: problems)) }
+        let expanded: ExpandedDescription
+        do { expanded = try description.expanded(with: variables) } catch { throw .description(error) }
+        do { pipeline = try Pipeline(parsing: expanded.text) } catch {
+            throw .description(DescriptionError(diagnostics: [expanded.diagnostic(forParseError: error.message)]))
+        }
+        pipeline.onMessage { [weak self] message in self?.handle(message) }
+    }
+
+    deinit {
+        pipeline.removeMessageHandler()
+        streams.end(.stopped)
+        // The last reference may go on a streaming thread, which must never stop its own element.
+        control.async { [pipeline] in pipeline.setState(.null) }
+    }
+
+    // MARK: Running
+
+    /// Starts the graph. Returns when it is PLAYING; throws what an element posted when it can't be.
+    ///
+    /// A graph whose sinks wait for their first buffer isn't PLAYING before that has come. Cancelling the task stops it.
+    public func start() async throws(GraphError) {
+        guard state.withLock({ $0.begin() }) else {
+            throw .wrongUsage("the graph runs already; stop it before it is started again")
+        }
+        let outcome = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                if let outcome = state.withLock({ $0.awaitStart(continuation) }) {
+                    continuation.resume(returning: outcome)
+                    return
+                }
+                control.async { [self] in
+                    switch pipeline.setState(.playing) {
+                    case .failure:
+                        // The element's own error came first, if it posted one.
+                        finish(.failed(.unexplained(pipeline, "the graph can't start")))
+                    case .success, .noPreroll: state.withLock { $0.started() }?.resumeAll(.started)
+                    case .async: break
+                    }
+                }
+            }
+        } onCancel: {
+            finish(.stopped)
+        }
+        guard case .ended(let end) = outcome else { return }
+        await stop()
+        if case .failed(let failure) = end { throw .failed(failure) }
+    }
+
+    /// Waits for the end of the graph: returns at end-of-stream or when it was stopped, throws an element's error.
+    public func waitUntilEnd() async throws(GraphError) -> GraphEnd {
+        let end = await withCheckedContinuation { continuation in
+            if let end = state.withLock({ $0.awaitEnd(continuation) }) { continuation.resume(returning: end) }
+        }
+        if case .failed(let failure) = end { throw .failed(failure) }
+        return end
+    }
+
+    /// Starts, waits for the end, and stops. Cancelling the task stops it too.
+    @discardableResult
+    public func run() async throws(GraphError) -> GraphEnd {
+        try await start()
+        let result: Result<GraphEnd, GraphError>
+        do throws(GraphError) {
+            result = .success(
+                try await withGraphCancellation { () async throws(GraphError) in try await waitUntilEnd() })
+        } catch { result = .failure(error) }
+        await stop()
+        return try result.get()
+    }
+
+    private func withGraphCancellation(
+        _ body: () async throws(GraphError) -> GraphEnd
+    ) async throws(GraphError) -> GraphEnd {
+        let result: Result<GraphEnd, GraphError> = await withTaskCancellationHandler {
+            do throws(GraphError) { return .success(try await body()) } catch { return .failure(error) }
+        } onCancel: {
+            finish(.stopped)
+        }
+        return try result.get()
+    }
+
+    /// Ends the stream at the sources and waits until everything has arrived, files are finished and handlers done; after
+    /// the time limit it stops all the same, and the result says so.
+    @discardableResult
+    public func finish(within limit: Duration = .seconds(5)) async -> GraphEnd {
+        control.async { [pipeline] in _ = pipeline.sendEndOfStream() }
+        let timer = Task { [self] in
+            try await Task.sleep(for: limit)
+            finish(.stopped)
+        }
+        let end = await withCheckedContinuation { continuation in
+            if let end = state.withLock({ $0.awaitEnd(continuation) }) { continuation.resume(returning: end) }
+        }
+        timer.cancel()
+        await stop()
+        return end
+    }
+
+    /// Stops at once. When it returns no handler is running and none will be called. From inside a handler use
+    /// ``requestStop()``: waiting there for the handler's own end could never return.
+    public func stop() async {
+        finish(.stopped)
+        await withCheckedContinuation { continuation in
+            control.async { [self] in
+                pipeline.setState(.null)
+                state.withLock { $0.stopped() }
+                continuation.resume()
+            }
+        }
+    }
+
+    /// Ends the graph without waiting; whoever runs it or waits for its end goes on. Any thread, inside handlers too.
+    public func requestStop() { finish(.stopped) }
+
+    // MARK: Events
+
+    /// What happens from now on, up to `ended`. Any number of readers, each with all events; a slow reader loses the
+    /// oldest of more than 256.
+    public var events: AsyncStream<GraphEvent> {
+        AsyncStream(bufferingPolicy: .bufferingNewest(256)) { continuation in
+            let id = state.withLock { $0.addReader(continuation) }
+            continuation.onTermination = { [weak self] _ in self?.state.withLock { $0.removeReader(id) } }
+        }
+    }
+
+    /// On the thread that posts, so it only takes notes.
+    private func handle(_ message: Message) {
+        switch message.kind {
+        case .endOfStream: finish(.endOfStream)
+        case .error(let report): finish(.failed(ElementFailure(message, report)))
+        case .warning(let report): tell(.warning(ElementFailure(message, report)))
+        case .latency: control.async { [weak self] in self?.pipeline.recalculateLatency() }
+        case .stateChanged(_, let new) where message.sourceName == pipeline.name:
+            tell(.stateChanged(new))
+            if new == .playing { state.withLock { $0.started() }?.resumeAll(.started) }
+        case .qualityOfService(let jitter, let processed, let dropped):
+            tell(
+                .qualityOfService(
+                    element: message.sourceName, jitter: jitter, processed: processed, dropped: dropped))
+        case .buffering(let percent): tell(.buffering(percent: percent))
+        case .element(let structure) where structure.name == StreamStatus.eventName:
+            tell(.streamStatus(node: message.sourceName, isOn: structure["on"] ?? false))
+        case .element(let structure): tell(.element(name: message.sourceName, structure))
+        default: break
+        }
+    }
+
+    private func tell(_ event: GraphEvent) {
+        for reader in state.withLock({ $0.currentReaders }) { reader.yield(event) }
+    }
+
+    /// The first end counts.
+    private func finish(_ end: GraphEnd) {
+        guard let waiting = state.withLock({ $0.end(end) }) else { return }
+        streams.end(end)
+        waiting.resumeAll(.ended(end))
+        for reader in waiting.readers {
+            reader.yield(.ended(end))
+            reader.finish()
+        }
+    }
+
+    // MARK: A look at it
+
+    /// The graph as Graphviz text.
+    public var dotGraph: String { pipeline.dotGraph }
+
+    /// How far it is in stream time, where an element knows.
+    public var position: ClockTime? { pipeline.position }
+    public var duration: ClockTime? { pipeline.duration }
+    /// The latency that its live elements add up to; `nil` when it isn't live.
+    public var latency: ClockTime? { pipeline.latency.flatMap { $0.live ? $0.minimum : nil } }
+}
+
+extension ElementFailure {
+    /// For a refusal that no element explained.
+    fileprivate static func unexplained(_ pipeline: Pipeline, _ text: String) -> ElementFailure {
+        ElementFailure(
+            element: pipeline.name, factory: nil, error: GLibError(domain: "mediagraph", code: 0, message: text), debug: "")
+    }
+
+    init(element: String, factory: String?, error: GLibError, debug: String) {
+        self.element = element
+        self.factory = factory
+        self.error = error
+        self.debug = debug
+    }
+}

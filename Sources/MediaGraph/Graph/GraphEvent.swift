@@ -1,0 +1,25 @@
+import GStreamer
+
+/// What a graph tells while it runs.
+public enum GraphEvent: Sendable {
+    case stateChanged(State)
+    /// A pipe's sender started or stopped.
+    case streamStatus(node: String, isOn: Bool)
+    case warning(ElementFailure)
+    /// A late buffer, as an element reported it.
+    case qualityOfService(element: String, jitter: Int64, processed: UInt64, dropped: UInt64)
+    case buffering(percent: Int)
+    /// Any other element message.
+    case element(name: String, Structure)
+    /// The last event.
+    case ended(GraphEnd)
+}
+
+/// How a graph ended.
+public enum GraphEnd: Sendable {
+    /// Every sink has had end-of-stream.
+    case endOfStream
+    /// It was stopped before.
+    case stopped
+    case failed(ElementFailure)
+}

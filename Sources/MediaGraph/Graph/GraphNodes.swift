@@ -1,0 +1,155 @@
+import GStreamer
+
+/// A node of a graph as Swift sees it. It keeps its graph alive.
+public protocol GraphNode: Sendable {
+    var graph: Graph { get }
+    var element: Element { get }
+}
+
+extension GraphNode {
+    public var name: String { element.name }
+
+    /// What the node has counted since it left READY.
+    public var statistics: NodeCounts { NodeCounts(element) ?? NodeCounts() }
+
+    /// Sets a property; throws when the node refuses (locked while running, out of range).
+    public func set<T: ValueConvertible>(_ property: String, to value: T) throws(PropertyError) {
+        try element.setProperty(property, to: value)
+    }
+
+    /// Sets a property from text, as a description would.
+    public func set(_ property: String, parsing text: String) throws(PropertyError) {
+        try element.setProperty(property, parsing: text)
+    }
+}
+
+/// A node's counters at one moment.
+public struct NodeCounts: Sendable, Hashable {
+    /// Frames that went through or were delivered.
+    public var frames: UInt64 = 0
+    /// Frames lost to a full queue or by verdict.
+    public var dropped: UInt64 = 0
+    /// Frames that a sender was told are refused.
+    public var refused: UInt64 = 0
+    /// Time spent in the handler, in all.
+    public var handlerTime: ClockTime = .zero
+    /// How long after its running time the last frame was delivered, nanoseconds.
+    public var lateness: Int64 = 0
+
+    init() {}
+
+    /// `nil` when the element has no `stats` of ours.
+    public init?(_ element: Element) {
+        guard let stats = try? element.property("stats", as: Structure.self), stats.name == "mediagraph-stats" else { return nil }
+        frames = stats["frames"] ?? 0
+        dropped = stats["dropped"] ?? 0
+        refused = stats["refused"] ?? 0
+        handlerTime = ClockTime(nanoseconds: stats["handler-time"] ?? 0)
+        lateness = stats["lateness"] ?? 0
+    }
+}
+
+/// A `videosource` of a graph.
+public struct VideoSourceNode: GraphNode {
+    public let graph: Graph
+    public let element: Element
+
+    /// Gives the node its source, before the graph is started. The node holds it.
+    public func attach(_ source: some VideoSource) throws(MediaGraphError) {
+        try NodeDoor.attach(source, to: element)
+    }
+}
+
+/// A `preprocessor` of a graph.
+public struct PreprocessorNode: GraphNode {
+    public let graph: Graph
+    public let element: Element
+
+    /// Gives the node its handler; a new one takes the place of the old with the next frame.
+    public func attach(_ processor: consuming sending some VideoProcessor) throws(MediaGraphError) {
+        try NodeDoor.attach(processor, to: element)
+    }
+
+    /// Gives the node a closure as its handler, which edits each frame in place on the streaming thread.
+    public func process(_ body: @escaping @Sendable (inout VideoFrame) throws -> Verdict) throws(MediaGraphError) {
+        try attach(ClosureProcessor(body: body))
+    }
+}
+
+private struct ClosureProcessor: VideoProcessor {
+    let body: @Sendable (inout VideoFrame) throws -> Verdict
+    func process(_ frame: inout VideoFrame) throws -> Verdict { try body(&frame) }
+}
+
+/// A `rawdatapipe` of a graph.
+public struct RawDataPipeNode: GraphNode {
+    public let graph: Graph
+    public let element: Element
+
+    /// Gives the pipe its handler, before the graph is started.
+    public func attach(_ consumer: consuming sending some VideoConsumer) throws(MediaGraphError) {
+        try NodeDoor.attach(consumer, memoryMode: nil, to: element)
+    }
+
+    /// Gives the pipe a closure that borrows each frame (`memory-mode=stack`). Its thread is `backpressure`'s to say.
+    public func receive(_ body: @escaping @Sendable (borrowing VideoFrame) throws -> Void) throws(MediaGraphError) {
+        try NodeDoor.attach(ClosureConsumer(body: body), memoryMode: .stack, to: element)
+    }
+
+    /// The pipe's frames, owned (`memory-mode=heap`): each may be kept and sent to other tasks. One sequence a pipe, read
+    /// by one task. It holds up to the pipe's `max-frames`; then a live stream loses its oldest frames, counted in
+    /// `statistics.dropped`, and any other waits. It throws the graph's error, and ends when the graph does.
+    public var frames: FrameSequence {
+        get throws(MediaGraphError) {
+            let channel = FrameChannel()
+            try NodeDoor.attach(channel, to: element)
+            graph.streams.add(channel)
+            return FrameSequence(channel, graph: graph)
+        }
+    }
+}
+
+private struct ClosureConsumer: VideoConsumer {
+    let body: @Sendable (borrowing VideoFrame) throws -> Void
+    func receive(_ frame: borrowing VideoFrame) throws { try body(frame) }
+}
+
+extension Graph {
+    public func videoSource(_ name: String) throws(GraphError) -> VideoSourceNode {
+        VideoSourceNode(graph: self, element: try node(name, "videosource"))
+    }
+
+    public func preprocessor(_ name: String) throws(GraphError) -> PreprocessorNode {
+        PreprocessorNode(graph: self, element: try node(name, "preprocessor"))
+    }
+
+    public func rawDataPipe(_ name: String) throws(GraphError) -> RawDataPipeNode {
+        RawDataPipeNode(graph: self, element: try node(name, "rawdatapipe"))
+    }
+
+    /// Any element by its name.
+    public func element(_ name: String) throws(GraphError) -> Element {
+        guard let element = pipeline.element(named: name) else {
+            throw .noSuchNode(name: name, known: pipeline.elements.map(\.name).sorted())
+        }
+        return element
+    }
+
+    private func node(_ name: String, _ factory: String) throws(GraphError) -> Element {
+        let element = try element(name)
+        guard element.factoryName == factory else {
+            throw .wrongKind(name: name, expected: factory, actual: element.factoryName ?? element.typeName)
+        }
+        return element
+    }
+
+    /// The nodes (not stock elements) with their counters, sources first.
+    public var nodes: [(name: String, factory: String, counts: NodeCounts)] {
+        pipeline.allElements.compactMap { element in
+            guard let factory = element.factoryName, Nodes.factoryNames.contains(factory),
+                let counts = NodeCounts(element)
+            else { return nil }
+            return (element.name, factory, counts)
+        }
+    }
+}

@@ -1,0 +1,111 @@
+import CMediaGraphABI
+import GStreamer
+
+/// A Swift library with handlers of your own.
+///
+/// Make a package with a dynamic library product that depends on MediaGraph, and export one function:
+/// ```swift
+/// import MediaGraph
+///
+/// @c(mediagraph_register_handlers)
+/// public func registerHandlers(_ registry: UnsafeRawPointer) -> Int32 {
+///     HandlerLibrary.register(in: registry) { library in
+///         try library.add(Vignette.self)
+///     }
+/// }
+/// ```
+/// `mediagraph run --load libvignette.so …` loads it, and so does the plugin for each path in `MEDIAGRAPH_HANDLERS`
+/// (separated by colons). Library and program must be built by the same Swift: there is no stable ABI on Linux. The two
+/// copies of MediaGraph meet through a C interface only.
+public struct HandlerLibrary: ~Copyable {
+    private let registry: UnsafePointer<MGHandlerRegistry>
+
+    /// The symbol that a handler library exports.
+    public static let entryPoint = "mediagraph_register_handlers"
+
+    /// Registers the library's handlers; call it from the exported function, with its argument, and return its result.
+    public static func register(
+        in registry: UnsafeRawPointer, _ body: (borrowing HandlerLibrary) throws -> Void
+    ) -> Int32 {
+        let registry = registry.assumingMemoryBound(to: MGHandlerRegistry.self)
+        guard registry.pointee.abi_version == MEDIAGRAPH_ABI_VERSION else { return MG_WRONG_ABI }
+        do {
+            let version = String(cString: registry.pointee.swift_version)
+            guard version == SwiftVersion.current else {
+                throw MediaGraphError.unsupported(
+                    .init(
+                        "handler library", expected: "one built by Swift \(version), as the program",
+                        actual: "one built by Swift \(SwiftVersion.current)"))
+            }
+            try body(HandlerLibrary(registry: registry))
+            return MG_PASS
+        } catch {
+            var stored = MGError()
+            MediaGraphError.wrapping(error, "the library").store(in: &stored)
+            registry.pointee.failed(registry.pointee.context, &stored)
+            return MG_FAILED
+        }
+    }
+
+    public func add<S: VideoSource & NamedHandler>(_ type: S.Type) throws(MediaGraphError) {
+        try add(.source, type) { MGVideoSource(try S(options: $0), name: S.name) }
+    }
+
+    public func add<P: VideoProcessor & NamedHandler>(_ type: P.Type) throws(MediaGraphError) {
+        try add(.processor, type) { MGVideoProcessor(try P(options: $0), name: P.name) }
+    }
+
+    public func add<C: VideoConsumer & NamedHandler>(_ type: C.Type) throws(MediaGraphError) {
+        try add(.consumer, type) { MGVideoConsumer(try C(options: $0), name: C.name) }
+    }
+
+    private func add<ABI>(
+        _ kind: HandlerRegistry.Kind, _ type: any NamedHandler.Type, _ make: @escaping (HandlerOptions) throws -> ABI
+    ) throws(MediaGraphError) {
+        let factory = HandlerFactory(name: type.name) { options, made in
+            made.assumingMemoryBound(to: ABI.self).initialize(to: try make(options))
+        }
+        let options = type.options.map { "\($0.name)\t\($0.defaultValue)\t\($0.meaning)\n" }.joined()
+        // The registry copies the description; the factory is kept for as long as the library, which is for ever.
+        let context = Unmanaged.passRetained(factory).toOpaque()
+        try MediaGraphError.check { error in
+            type.name.withCString { name in
+                type.summary.withCString { summary in
+                    options.withCString { options in
+                        var description = MGHandlerDescription(
+                            kind: kind.rawValue, name: name, summary: summary, options: options,
+                            create: { context, options, made, error in
+                                Unmanaged<HandlerFactory>.fromOpaque(context!).takeUnretainedValue()
+                                    .create(String(cString: options!), made!, error)
+                            }, context: context)
+                        return registry.pointee.add(registry.pointee.context, &description, error)
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Makes handlers of one type in the library that has it.
+private final class HandlerFactory {
+    let name: String
+    let make: (HandlerOptions, UnsafeMutableRawPointer) throws -> Void
+
+    init(name: String, make: @escaping (HandlerOptions, UnsafeMutableRawPointer) throws -> Void) {
+        self.name = name
+        self.make = make
+    }
+
+    /// Answers 1, or 0 with the error stored.
+    func create(_ text: String, _ made: UnsafeMutableRawPointer, _ error: UnsafeMutablePointer<MGError>?) -> Int32 {
+        do {
+            let options = try HandlerOptions(text, handler: name)
+            try make(options, made)
+            try options.refuseUnknown()
+            return 1
+        } catch let thrown {
+            MediaGraphError.wrapping(thrown, "handler \(name)").store(in: error)
+            return 0
+        }
+    }
+}

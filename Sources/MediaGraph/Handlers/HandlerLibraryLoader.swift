@@ -1,0 +1,93 @@
+import CMediaGraphABI
+import GStreamer
+import Glibc
+
+/// Loads handler libraries into this copy's registry.
+extension HandlerRegistry {
+    /// Loads one library: a path, or a file name that the system's search path finds. Loading it twice does nothing.
+    ///
+    /// Throws `unsupported` for a file that is no handler library or was built by another Swift (both versions are
+    /// named), `processingFailed` when its own registration failed.
+    public func load(_ path: String) throws(MediaGraphError) {
+        // Never closed: its code may run as long as the process does.
+        guard let library = dlopen(path, RTLD_NOW | RTLD_LOCAL) else {
+            let reason = dlerror().map { String(cString: $0) } ?? "unknown"
+            throw .unsupported(.init("handler library \(path)", expected: "a library that loads", actual: reason))
+        }
+        guard let symbol = dlsym(library, HandlerLibrary.entryPoint) else {
+            throw .unsupported(
+                .init(
+                    "handler library \(path)", expected: "the function \(HandlerLibrary.entryPoint)",
+                    actual: "none; see HandlerLibrary in the documentation"))
+        }
+        guard loaded.withLock({ $0.insert(UInt(bitPattern: library)).inserted }) else { return }
+        typealias EntryPoint = @convention(c) (UnsafeRawPointer) -> Int32
+        try register(path, unsafeBitCast(symbol, to: EntryPoint.self))
+    }
+
+    private func register(_ path: String, _ entryPoint: (UnsafeRawPointer) -> Int32) throws(MediaGraphError) {
+        let visit = LibraryVisit(registry: self, path: path)
+        let answer = SwiftVersion.current.withCString { version in
+            var registry = MGHandlerRegistry(
+                abi_version: MEDIAGRAPH_ABI_VERSION, swift_version: version,
+                context: Unmanaged.passUnretained(visit).toOpaque(),
+                add: { context, description, error in
+                    do throws(MediaGraphError) {
+                        try LibraryVisit.of(context).add(description!.pointee)
+                        return 1
+                    } catch let refused {
+                        refused.store(in: error)
+                        return 0
+                    }
+                },
+                failed: { LibraryVisit.of($0).failure = MediaGraphError(taking: $1!.pointee) })
+            return withExtendedLifetime(visit) { entryPoint(&registry) }
+        }
+        switch answer {
+        case MG_PASS: return
+        case MG_WRONG_ABI:
+            throw .unsupported(
+                .init(
+                    "handler library \(path)", expected: "MediaGraph ABI \(MEDIAGRAPH_ABI_VERSION)",
+                    actual: "another; build it against this version of MediaGraph"))
+        default:
+            throw visit.failure ?? .processingFailed(.init("handler library \(path)", actual: "its registration failed"))
+        }
+    }
+
+    /// Loads the libraries that `MEDIAGRAPH_HANDLERS` names, separated by colons.
+    public func loadFromEnvironment() throws(MediaGraphError) {
+        guard let value = getenv("MEDIAGRAPH_HANDLERS") else { return }
+        for path in String(cString: value).split(separator: ":") { try load(String(path)) }
+    }
+}
+
+/// One library while it registers.
+private final class LibraryVisit {
+    let registry: HandlerRegistry
+    let path: String
+    var failure: MediaGraphError?
+
+    init(registry: HandlerRegistry, path: String) {
+        self.registry = registry
+        self.path = path
+    }
+
+    static func of(_ context: UnsafeMutableRawPointer?) -> LibraryVisit {
+        Unmanaged<LibraryVisit>.fromOpaque(context!).takeUnretainedValue()
+    }
+
+    func add(_ description: MGHandlerDescription) throws(MediaGraphError) {
+        guard let kind = HandlerRegistry.Kind(rawValue: description.kind) else {
+            throw .unsupported(.init("handler of \(path)", expected: "a known kind", actual: "\(description.kind)"))
+        }
+        let options = String(cString: description.options).split(separator: "\n").map { line in
+            let fields = line.split(separator: "\t", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
+            return HandlerOption(fields[0], default: fields.count > 1 ? fields[1] : "", fields.last ?? "")
+        }
+        try registry.add(
+            HandlerRegistry.Entry(
+                kind: kind, name: String(cString: description.name), summary: String(cString: description.summary),
+                options: options, library: path, make: .foreign(ForeignHandler(description))))
+    }
+}

@@ -1,0 +1,365 @@
+import Foundation
+import Testing
+
+@testable import MediaGraph
+
+/// What `check` prints.
+@Suite struct DiagnosticTests {
+    private func check(_ text: String, _ variables: [String: String] = [:]) -> String {
+        Description(text, name: "a.pipeline").diagnose(with: variables).map { $0.rendered(color: false) }
+            .joined(separator: "\n")
+    }
+
+    @Test("GR-2 an unknown element names the nearest one, with file, line, column and caret")
+    func unknownElement() {
+        #expect(
+            check("# a comment\nvideotestsrc !\n\tvideoconvret name=c ! fakesink") == """
+                a.pipeline:3:2: error: no element "videoconvret"
+                   3 | \tvideoconvret name=c ! fakesink
+                     | \t^~~~~~~~~~~~ did you mean "videoconvert"?
+                """)
+    }
+
+    @Test("GR-2 an unknown property names the nearest one")
+    func unknownProperty() {
+        #expect(
+            check("videotestsrc patern=snow ! fakesink") == """
+                a.pipeline:1:14: error: videotestsrc has no property "patern"
+                   1 | videotestsrc patern=snow ! fakesink
+                     |              ^~~~~~ did you mean "pattern"?
+                """)
+    }
+
+    @Test("GR-2 a property without a value is told from an element")
+    func propertyAsElement() {
+        #expect(check("fakesrc silent ! fakesink").contains("as a property of fakesrc it needs a value: silent=…"))
+        #expect(check("fakesrc silent=").contains("1:9: error: property \"silent\" has no value"))
+    }
+
+    @Test("GR-2 a property that can only be read is refused")
+    func notWritable() {
+        #expect(
+            check("fakesrc ! fakesink last-sample=x") == """
+                a.pipeline:1:20: error: property "last-sample" of fakesink can't be set
+                   1 | fakesrc ! fakesink last-sample=x
+                     |                    ^~~~~~~~~~~ it can only be read
+                """)
+    }
+
+    @Test("GR-2 a value of the wrong type names what is expected")
+    func wrongType() {
+        #expect(
+            check("fakesrc num-buffers=ten ! fakesink sync=perhaps") == """
+                a.pipeline:1:21: error: "ten" is no value for num-buffers of fakesrc
+                   1 | fakesrc num-buffers=ten ! fakesink sync=perhaps
+                     |                     ^~~ an integer from -1 to 2147483647
+                a.pipeline:1:41: error: "perhaps" is no value for sync of fakesink
+                   1 | fakesrc num-buffers=ten ! fakesink sync=perhaps
+                     |                                         ^~~~~~~ true or false
+                """)
+    }
+
+    @Test("GR-2 a value out of range names the range")
+    func outOfRange() {
+        #expect(
+            check("fakesrc num-buffers=-5 ! fakesink") == """
+                a.pipeline:1:21: error: -5 is out of range for num-buffers of fakesrc
+                   1 | fakesrc num-buffers=-5 ! fakesink
+                     |                     ^~ an integer from -1 to 2147483647
+                """)
+    }
+
+    @Test("GR-2 a bad enum value names the nearest nick, or all of them")
+    func badEnum() {
+        #expect(check("videotestsrc pattern=snwo ! fakesink").hasSuffix("^~~~ did you mean \"snow\"?"))
+        #expect(
+            check("fakesrc sizetype=enormous ! fakesink") == """
+                a.pipeline:1:18: error: fakesrc has no sizetype "enormous"
+                   1 | fakesrc sizetype=enormous ! fakesink
+                     |                  ^~~~~~~~ one of empty, fixed, random
+                """)
+    }
+
+    @Test("GR-2 a pad's property is checked before the pad is there")
+    func padProperty() {
+        let text = check("compositor sink_0::xpso=5 sink_1::alpha=7 ! fakesink")
+        #expect(text.contains("pad sink_0 of compositor has no property \"xpso\""))
+        #expect(text.contains("7 is out of range for alpha of pad sink_1 of compositor"))
+        #expect(check("compositor sink_0::xpos=5 ! fakesink") == "")
+    }
+
+    @Test("GR-2 an impossible link shows both sides' caps")
+    func impossibleLink() {
+        #expect(
+            check("audiotestsrc ! jpegenc ! fakesink") == """
+                a.pipeline:1:14: error: audiotestsrc can't be linked to jpegenc
+                   1 | audiotestsrc ! jpegenc ! fakesink
+                     |              ^ audiotestsrc gives audio/x-raw, jpegenc takes video/x-raw
+                """)
+    }
+
+    @Test("GR-2 where media types agree, an impossible link shows the fields that differ")
+    func impossibleFilter() {
+        #expect(
+            check("videotestsrc ! video/x-raw,format=GRAY8 ! jpegparse ! fakesink").contains(
+                "jpegparse can't take video/x-raw, format=GRAY8"))
+        #expect(
+            check("audiotestsrc ! audio/x-raw,channels=0 ! fakesink") == """
+                a.pipeline:1:14: error: audiotestsrc can't give audio/x-raw, channels=0
+                   1 | audiotestsrc ! audio/x-raw,channels=0 ! fakesink
+                     |              ^~~~~~~~~~~~~~~~~~~~~~~~~~ it gives channels=[ 1, 2147483647 ], the filter allows channels=0
+                """)
+    }
+
+    @Test(
+        "GR-2 caps that GStreamer misreads with a warning on the terminal are refused",
+        arguments: [
+            ("video/x-raw,width=[5,1]", "the range [5,1] needs its smaller end first"),
+            ("video/x-raw,width=\"320\"", "GStreamer takes \"320\" for a gint"),
+            ("video/x-raw-yuv", "such caps are GStreamer 0.10's; write video/x-raw,format=…"),
+            ("video/x-raw(DMABuf)", "a caps feature is written memory:DMABuf"),
+            ("video/x-raw,a=(GstIntRange)5", "a value of type GstIntRange can't be written as text"),
+            ("video/x-raw,width=[0,10,3]", "both ends must be multiples of the step"),
+        ])
+    func misreadCaps(_ caps: String, _ hint: String) {
+        let filter = check("fakesrc ! \(caps) ! fakesink")
+        #expect(filter.contains("1:11: error: these aren't caps"))
+        #expect(filter.contains(hint))
+        let property = check("capsfilter caps=\(caps.replacing("\"", with: "\\\""))")
+        #expect(property.contains("1:17: error:"))
+        #expect(property.contains(hint))
+    }
+
+    @Test("GR-2 an element without a pad on that side can't be linked there")
+    func noPad() {
+        #expect(check("fakesrc ! fakesrc").contains("1:11: error: fakesrc takes nothing: it has no sink pad to link to"))
+        #expect(check("fakesink ! fakesink").contains("1:1: error: fakesink gives nothing: it has no source pad"))
+    }
+
+    @Test("GR-2 a pad that no template has names those that there are")
+    func unknownPad() {
+        #expect(check("tee name=t ! fakesink t.foo ! fakesink").contains("tee \"t\" has no pad \"foo\""))
+        // GStreamer would wait for this one for ever.
+        #expect(
+            check("decodebin name=d d.video_0 ! fakesink") == """
+                a.pipeline:1:20: error: decodebin "d" has no pad "video_0"
+                   1 | decodebin name=d d.video_0 ! fakesink
+                     |                    ^~~~~~~ its source pads: src_%u
+                """)
+        #expect(check("fakesrc .src ! .src identity").contains("isn't a sink pad"))
+    }
+
+    @Test("GR-2 a pad that takes one link is refused a second one")
+    func occupiedPad() {
+        #expect(
+            check("fakesrc ! identity name=x ! fakesink x. ! fakesink").contains(
+                "1:41: error: identity \"x\" is linked already"))
+        #expect(check("fakesrc ! tee name=x ! fakesink x. ! fakesink") == "")
+    }
+
+    @Test("GR-2 a reference to a name that isn't there names the nearest one")
+    func undefinedName() {
+        #expect(
+            check("fakesrc ! tee name=split splt. ! fakesink") == """
+                a.pipeline:1:26: error: no element is named "splt"
+                   1 | fakesrc ! tee name=split splt. ! fakesink
+                     |                          ^~~~ did you mean "split"?
+                """)
+    }
+
+    @Test("GR-2 an undefined variable is reported once, and what it would have been isn't")
+func undefinedVariable() {
+        #expect(
+            check("${CAMERA} ! videoconvert ${REST} ! fakesink name=\"${NAME}\" c. ! identity", ["CAMRA": "x"]) == """
+                a.pipeline:1:1: error: undefined variable "CAMERA"
+                   1 | ${CAMERA} ! videoconvert ${REST} ! fakesink name="${NAME}" c. ! identity
+                     | ^~~~~~~~~ did you mean "CAMRA"? Otherwise give it as CAMERA=value, or write a default: ${CAMERA:-default}
+                a.pipeline:1:26: error: undefined variable "REST"
+                   1 | ${CAMERA} ! videoconvert ${REST} ! fakesink name="${NAME}" c. ! identity
+                     |                          ^~~~~~~ give it as REST=value, or write a default: ${REST:-default}
+                a.pipeline:1:51: error: undefined variable "NAME"
+                   1 | ${CAMERA} ! videoconvert ${REST} ! fakesink name="${NAME}" c. ! identity
+                     |                                                   ^~~~~~~ give it as NAME=value, or write a default: ${NAME:-default}
+                """)
+    }
+
+    @Test("GR-2 something that only looks like a variable is refused", arguments: ["${1X}", "${}", "${A-b}", "${A", "${A:-b"])
+    func malformedVariable(_ text: String) {
+        #expect(check("fakesrc name=\(text) ! fakesink").contains("error: not a variable: \"${"))
+    }
+
+    @Test("GR-2 an error inside a variable points at the variable and shows its value; in a default it points there")
+    func insideVariable() {
+        #expect(
+            check("${CAMERA:-v4l2src} ! fakesink", ["CAMERA": "videotestscr is-live=true"]) == """
+                a.pipeline:1:1: error: no element "videotestscr"
+                   1 | ${CAMERA:-v4l2src} ! fakesink
+                     | ^~~~~~~~~~~~~~~~~~ did you mean "videotestsrc"? (${CAMERA} is "videotestscr is-live=true")
+                """)
+        #expect(
+            check("${CAMERA:-videotestscr} ! fakesink") == """
+                a.pipeline:1:11: error: no element "videotestscr"
+                   1 | ${CAMERA:-videotestscr} ! fakesink
+                     |           ^~~~~~~~~~~~ did you mean "videotestsrc"?
+                """)
+    }
+
+    @Test("GR-2 a name given twice in a bin is refused, in two bins it isn't")
+    func duplicateName() {
+        #expect(
+            check("fakesrc name=a ! fakesink name=a") == """
+                a.pipeline:1:32: error: the name "a" is given twice
+                   1 | fakesrc name=a ! fakesink name=a
+                     |                                ^ names are unique in a bin
+                """)
+        #expect(check("( identity name=a ) ( identity name=a )") == "")
+        #expect(check("fakesink name=a name=b").contains("property \"name\" is set twice"))
+        // GStreamer calls the second one fakesink0.
+        #expect(check("fakesrc name=fakesink0 ! fakesink").contains("GStreamer itself may give the name \"fakesink0\""))
+    }
+
+    @Test("GR-2 a quote that isn't closed ends with its line, and the next line is checked")
+    func unbalancedQuote() {
+        #expect(
+            check("fakesrc ! filesink location=\"a ! b\nfakesrc ! fakesnik") == """
+                a.pipeline:1:29: error: unbalanced quote
+                   1 | fakesrc ! filesink location="a ! b
+                     |                             ^ this " isn't closed; for the character itself write \\"
+                a.pipeline:2:11: error: no element "fakesnik"
+                   2 | fakesrc ! fakesnik
+                     |           ^~~~~~~~ did you mean "fakesink"?
+                """)
+        // The quote of the second line would close it.
+        #expect(check("filesink location=\"a\nfilesink location=\"b\"").contains("1:19: error: unbalanced quote"))
+        #expect(check("filesink location=a\"b c\"").contains("1:20: error: unbalanced quote"))
+        #expect(check("fakesrc ! video/x-raw,a=\"b ! c\" ! fakesink").contains("1:25: error: unbalanced quote"))
+    }
+
+    @Test("GR-2 parentheses must be balanced")
+    func unbalancedParenthesis() {
+        #expect(
+            check("( fakesrc ! fakesink") == """
+                a.pipeline:1:1: error: unbalanced parenthesis
+                   1 | ( fakesrc ! fakesink
+                     | ^ this "(" isn't closed
+                """)
+        #expect(
+            check("fakesrc ! fakesink )") == """
+                a.pipeline:1:20: error: unbalanced parenthesis
+                   1 | fakesrc ! fakesink )
+                     |                    ^ no "(" is open here
+                """)
+        #expect(check("( )").contains("1:1: error: an empty bin"))
+    }
+
+    @Test(
+        "GR-2 bad syntax is reported once, at its place",
+        arguments: [
+            ("fakesrc ! ! fakesink", 9, "nothing between two links"), ("! fakesink", 1, "nothing before the link"),
+            ("fakesrc !", 9, "nothing after the link"), ("name=a fakesrc", 1, "property \"name\" without an element"),
+            ("", 1, "the description is empty"), ("# nothing", 1, "the description is empty"),
+            ("fakesrc . ! fakesink", 9, "unexpected \".\""), ("fakesrc } ! fakesink", 9, "unexpected \"}\""),
+            ("a. ! fakesink identity name=a b.", 31, "reference \"b.\" isn't linked"),
+            ("fakesrc ! a. ! fakesink identity name=a", 14, "a chain ends at a reference"),
+            ("fakesrc .src", 10, "pad \"src\" isn't linked"), ("fakesrc größe=1 ! fakesink", 9, "\"größe=1\" is no name"), ("fakesrc ! ü", 11, "unexpected \"ü\""),
+            ("fakesrc ! video/x-raw,w=[ ! fakesink", 11, "these aren't caps: \"video/x-raw,w=[\""),
+        ])
+    func badSyntax(_ text: String, _ column: Int, _ message: String) {
+        let lines = check(text).split(separator: "\n")
+        #expect(lines.first.map(String.init) == "a.pipeline:1:\(column): error: \(message)")
+    }
+
+    @Test("GR-2 one pass finds every problem, in the order of the text, and nothing twice")
+    func severalInOnePass() {
+        let text = """
+            videotestscr ! videoconvert patern=1 ! c.sink
+            audiotestsrc ! videoconvert ! fakesink sync=maybe
+            filesink location="x
+            ( fakesrc
+            """
+        let found = Description(text).diagnose().map { "\($0.range.line):\($0.range.column) \($0.message)" }
+        #expect(
+            found == [
+                "1:1 no element \"videotestscr\"", "1:29 videoconvert has no property \"patern\"",
+                "1:40 no element is named \"c\"", "2:14 audiotestsrc can't be linked to videoconvert",
+                "2:45 \"maybe\" is no value for sync of fakesink", "3:19 unbalanced quote", "4:1 unbalanced parenthesis",
+            ])
+    }
+
+    @Test("GR-2 what templates can't tell is left to GStreamer's own parser, whose error gets a place")
+    func arbiter() {
+        #expect(
+            check("bin.( name=b identity ) b. ! fakesink") == """
+                a.pipeline:1:28: error: bin "b" can't be linked to fakesink
+                   1 | bin.( name=b identity ) b. ! fakesink
+                     |                            ^ says GStreamer
+                """)
+        // The name is one of an element inside rtpbin's kind of bins: only an instance has it.
+        #expect(check("videotestsrc ! fakesink") == "")
+    }
+
+    @Test("GR-2 a description inside a property is checked too")
+    func nested() {
+        #expect(check("playbin video-sink=\"videoconvert ! fakesnk\"").contains("in video-sink: no element \"fakesnk\""))
+    }
+
+    @Test("GR-2 a URI needs an element that handles it")
+    func uris() {
+        #expect(check("/dev/video0 ! fakesink").contains("a file is filesrc location=/dev/video0"))
+        #expect(check("nonsense://x ! fakesink").contains("1:1: error: no element reads from \"nonsense\" URIs"))
+        #expect(check("file:///tmp/x ! fakesink") == "")
+    }
+
+    @Test("GR-2 a long line is shown in part, and control characters can't reach the terminal")
+    func excerpt() {
+        let long = "fakesrc ! " + String(repeating: "identity ! ", count: 40) + "fakesnk ! \u{1B}"
+        let lines = check(long).split(separator: "\n", omittingEmptySubsequences: false)
+        #expect(lines[1].unicodeScalars.count <= 125)
+        let caret = lines[2].unicodeScalars.prefix { $0 != "^" }.count
+        #expect(String(String.UnicodeScalarView(lines[1].unicodeScalars.dropFirst(caret).prefix(7))) == "fakesnk")
+        #expect(!check(long).unicodeScalars.contains("\u{1B}"))
+    }
+
+    @Test("GR-2 colours are there on request only")
+    func color() {
+        let diagnostic = Description("fakesnk").diagnose()[0]
+        #expect(diagnostic.rendered(color: true).contains("\u{1B}[1;31merror:\u{1B}[0m"))
+        #expect(!diagnostic.rendered(color: false).contains("\u{1B}"))
+    }
+
+    @Test("GR-2 checks of one's own see every element with its decoded values, and place what they find")
+    func additionalChecks() {
+        struct NoAuto: DescriptionCheck {
+            func problems(in element: DescribedElement) -> [Diagnostic] {
+                guard element.factory == "filesrc", let location = element.property("location"), location.value == "a b"
+                else { return [] }
+                return [location.diagnostic("no \"a b\" here", hint: "\(element.name ?? "?")")]
+            }
+        }
+        let found = Description("filesrc name=f location=a\\ b ! fakesink").diagnose(additionalChecks: [NoAuto()])
+        #expect(
+            found.map(\.description) == [
+                """
+                description:1:25: error: no "a b" here
+                   1 | filesrc name=f location=a\\ b ! fakesink
+                     |                         ^~~~ f
+                """
+            ])
+    }
+
+    @Test("GR-2 a file that can't be read is a typed error")
+    func files() throws {
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent("description-\(UUID())")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let path = directory.appendingPathComponent("a.pipeline").path
+        #expect(throws: Description.FileError.notFound(path: path)) { try Description(contentsOfFile: path) }
+        #expect(throws: Description.FileError.isDirectory(path: directory.path)) {
+            try Description(contentsOfFile: directory.path)
+        }
+        try Data([0x61, 0x0A, 0xFF, 0xFE]).write(to: URL(fileURLWithPath: path))
+        #expect(throws: Description.FileError.notUTF8(path: path, line: 2)) { try Description(contentsOfFile: path) }
+        try Data("fakesnk".utf8).write(to: URL(fileURLWithPath: path))
+        #expect(try Description(contentsOfFile: path).diagnose().first?.range.file == path)
+    }
+}

@@ -1,0 +1,132 @@
+import GStreamer
+import Testing
+
+@testable import MediaGraph
+
+/// What a description's text becomes before GStreamer's parser sees it.
+@Suite struct ExpansionTests {
+    private func expand(_ text: String, _ variables: [String: String] = [:]) throws -> String {
+        try Description(text).expanded(with: variables).text
+    }
+
+    @Test("GR-1 a comment begins at the start of a token and ends with its line")
+    func comments() throws {
+        #expect(try expand("# first\nfakesrc # second\n! fakesink # third") == "\nfakesrc \n! fakesink ")
+        #expect(try expand("fakesrc !# a\nfakesink") == "fakesrc !\nfakesink")
+        #expect(try expand("(# a\nfakesrc )") == "(\nfakesrc )")
+    }
+
+    @Test(
+        "GR-1 a # inside a token, a value or quotes is no comment",
+        arguments: [
+            "filesrc location=a#b ! fakesink", "filesrc location= #b ! fakesink", "filesrc location=\"a #b\" ! fakesink",
+            "filesrc location='a #b' ! fakesink", "filesrc location=a\\ #b ! fakesink", "file:///tmp/a#b ! fakesink",
+            "fakesrc ! video/x-raw,name=\"a #b\" ! fakesink", "filesrc location=\\# ! fakesink",
+        ])
+    func noComment(_ text: String) throws {
+        #expect(try expand(text) == text)
+    }
+
+    @Test("GR-1 comments and line breaks may stand inside a caps filter")
+    func commentInFilter() throws {
+        let text = "fakesrc !\n  # small\n  video/x-raw, # size\n  width=320 ! fakesink"
+        #expect(try expand(text) == "fakesrc !\n  \n  video/x-raw, \n  width=320 ! fakesink")
+    }
+
+    @Test("GR-1 a backslash at the end of a line is dropped, inside quotes and after a backslash it stays")
+    func continuation() throws {
+        #expect(try expand("fakesrc \\\n! fakesink") == "fakesrc \n! fakesink")
+        #expect(try expand("fakesrc \\\r\n! fakesink") == "fakesrc \n! fakesink")
+        #expect(try expand("filesrc location=\"a\\\nb\"") == "filesrc location=\"a\\\nb\"")
+        #expect(try expand("filesrc location=a\\\\\n") == "filesrc location=a\\\\\n")
+    }
+
+    @Test("GR-1 a variable is replaced by its value, or by its default when none or an empty one is given")
+    func defaults() throws {
+        #expect(try expand("${A:-fakesrc} ! fakesink") == "fakesrc ! fakesink")
+        #expect(try expand("${A:-fakesrc} ! fakesink", ["A": ""]) == "fakesrc ! fakesink")
+        #expect(try expand("${A:-fakesrc} ! fakesink", ["A": "identity"]) == "identity ! fakesink")
+        #expect(try expand("fakesink name=a${A}b", ["A": ""]) == "fakesink name=ab")
+        #expect(try expand("${A:-${B:-fakesrc}}${C:-}") == "fakesrc")
+        #expect(try expand("fakesink name=${A:-a\\}b}") == "fakesink name=a}b")
+    }
+
+    @Test("GR-1 outside quotes a variable may be several tokens, and what it holds is no comment and no variable")
+    func tokens() throws {
+        #expect(
+            try expand("${CAMERA} ! fakesink", ["CAMERA": "videotestsrc is-live=true"])
+                == "videotestsrc is-live=true ! fakesink")
+        #expect(try expand("fakesrc ${A}", ["A": "name=${A} #x"]) == "fakesrc name=${A} #x")
+    }
+
+    @Test("GR-1 $${ is a literal ${, and a $ without a brace means nothing")
+    func literalDollar() throws {
+        #expect(try expand("filesrc location=\"$${A}\" name=$HOME$") == "filesrc location=\"${A}\" name=$HOME$")
+        #expect(try expand("filesrc location=$$${A}") == "filesrc location=$${A}")
+        #expect(try expand("filesrc location=\\${A}") == "filesrc location=\\${A}")
+        #expect(try expand("${A:-$${B\\}}") == "${B}")
+    }
+
+    @Test(
+        "GR-1 inside quotes a variable stays one value, whatever it holds",
+        arguments: [
+            "plain", "a b", "a\"b", "it's", "a\\b", "a\\", "\\", "\\\\", "a b\\", "\"", "! fakesink", "#x", "${A}", "$${A}", "a\nb",
+            "ü 日本", "a=b c=d", "}", ") (", "\t",
+        ])
+    func quoted(_ value: String) throws {
+        // Another quoted value after it: GStreamer's lexer would take its quote for the end of the first.
+        let text = "filesrc location=\"${A}\" name=\"n\" ! fakesink"
+        let parsed = DescriptionParser.parse(Array(try expand(text, ["A": value]).utf8))
+        #expect(parsed.problems == [])
+        #expect(parsed.elements.map(\.factory) == ["filesrc", "fakesink"])
+        #expect(parsed.elements.first?.properties.map(\.value) == [value, "n"])
+    }
+
+    @Test("GR-1 inside single quotes, which belong to the value, a variable stays one value too", arguments: ["it's", "a\\", "a \"b\""])
+    func singleQuoted(_ value: String) throws {
+        let text = "filesrc location='<${A}' name='n' ! fakesink"
+        let parsed = DescriptionParser.parse(Array(try expand(text, ["A": value]).utf8))
+        #expect(parsed.elements.first?.properties.map(\.value) == ["'<\(value)'", "'n'"])
+    }
+
+    @Test("GR-1 inside quotes in a caps filter a variable stays one value", arguments: ["x y", "a\"b", "a\\", "a!b", "a;b", "x ! y"])
+    func quotedInCaps(_ value: String) throws {
+        let text = "fakesrc ! video/x-raw,name=\"${A}\" ! fakesink"
+        let expanded = try expand(text, ["A": value])
+        let parsed = DescriptionParser.parse(Array(expanded.utf8))
+        #expect(parsed.problems == [])
+        let caps = try Caps(checking: #require(parsed.links.first?.filter?.text))
+        #expect(caps[0].text("name") == value)
+        #expect(Description(text).diagnose(with: ["A": value]) == [])
+    }
+
+    @Test("GR-1 a default inside quotes is one value too")
+    func quotedDefault() throws {
+        let parsed = DescriptionParser.parse(Array(try expand("filesrc location=\"${A:-a \"b\" c}\"").utf8))
+        #expect(parsed.elements.first?.properties.map(\.value) == ["a \"b\" c"])
+    }
+
+    @Test("GR-1 a byte order mark and Windows line ends are harmless")
+    func windows() throws {
+        #expect(Description("\u{FEFF}# a\r\nfakesrc\r\n! fakesink\r\n").diagnose() == [])
+    }
+
+    @Test("GR-1 a description lists its variables and the values it has no use for")
+    func variables() {
+        let description = Description("# ${NOT}\n${CAMERA:-${TEST:-x}} ! fakesink name=\"${NAME}\" ${CAMERA:-y}")
+        #expect(description.variables.map(\.name) == ["CAMERA", "TEST", "NAME"])
+        #expect(description.variables.map(\.defaultValue) == ["${TEST:-x}", "x", nil])
+        #expect(description.variables[0].range == SourceRange(file: "description", line: 2, column: 1, length: 21))
+        let unused = description.unused(["CAMRA": "", "NAME": "", "other": ""])
+        #expect(unused.map(\.name) == ["CAMRA", "other"])
+        #expect(unused.map(\.nearest) == ["CAMERA", nil])
+    }
+
+    @Test("GR-1 the comment at the beginning gives the title")
+    func title() {
+        let text = "#!/usr/bin/env mediagraph\n#\n#  call:   two people \n# Needs a camera\n\n# not this\nfakesrc"
+        #expect(Description(text).title == "call: two people")
+        #expect(Description(text).comment == ["", "call: two people", "Needs a camera"])
+        #expect(Description("fakesrc # no").title == nil)
+    }
+}

@@ -1,0 +1,58 @@
+import GStreamer
+import Testing
+
+@testable import MediaGraph
+
+/// Whatever the text, it ends in diagnostics or a good parse: no crash, and nothing from GLib on the terminal (the suite
+/// runs with `G_DEBUG=fatal_warnings`, so that a warning is a crash).
+@Suite struct MutationTests {
+    private static let fragments = [
+        "!", " ! ", "\"", "'", "(", ")", "\\", "=", ".", ",", ";", ":", "#", "${", "}", "$${", "${A:-", "\n", " ", "[5,1]", "-1",
+        "99999999999999999999", "name=a", "@preset=x", "::", "{", "<", "\u{0}", "ü", "\u{FFFD}", "%", "/", "fakesink", "bin.(", "a.",
+        "video/x-raw", "(int)", "(GstIntRange)", "NULL", "0", "e308",
+    ]
+
+    @Test("GR-2 no invalid text crashes: mutations of good descriptions", arguments: 0..<8)
+    func mutations(_ part: UInt64) throws {
+        var random = SplitMix(seed: 0x6772_3210 + part)
+        for round in 0..<150 {
+            var scalars = Array(DifferentialTests.corpus.randomElement(using: &random)!.unicodeScalars)
+            for _ in 0...(round % 3) {
+                let place = Int.random(in: 0...scalars.count, using: &random)
+                switch Int.random(in: 0..<4, using: &random) {
+                case 0: scalars.removeSubrange(place..<min(scalars.count, place + Int.random(in: 1...4, using: &random)))
+                case 1: scalars.insert(contentsOf: Self.fragments.randomElement(using: &random)!.unicodeScalars, at: place)
+                case 2 where place < scalars.count: scalars[place] = scalars.randomElement(using: &random)!
+                default:
+                    let other = DifferentialTests.corpus.randomElement(using: &random)!.unicodeScalars
+                    scalars.replaceSubrange(place..., with: other.suffix(Int.random(in: 0...other.count, using: &random)))
+                }
+            }
+            let text = String(String.UnicodeScalarView(scalars))
+            let description = Description(text)
+            let diagnostics = description.diagnose(with: ["A": "\" ! \\"])
+            for diagnostic in diagnostics {
+                #expect(diagnostic.range.line >= 1 && diagnostic.range.column >= 1)
+                #expect(!diagnostic.rendered(color: false).isEmpty)
+            }
+            #expect(Set(diagnostics).count == diagnostics.count)
+            if diagnostics.allSatisfy({ $0.severity == .warning }) {
+                let expanded = try description.expanded(with: ["A": "\" ! \\"]).text
+                #expect(DescriptionProbe.parse(expanded)?.message == nil, "\(text.debugDescription)")
+            }
+        }
+    }
+
+    @Test("GR-2 deep nesting and long text end in a diagnostic, not on the stack")
+    func extremes() {
+        let deep = String(repeating: "( ", count: 100_000)
+        #expect(Description(deep).diagnose().contains { $0.message.hasPrefix("more than") })
+        let braces = "fakesrc ! video/x-raw,a=" + String(repeating: "{", count: 100_000) + " ! fakesink"
+        #expect(!Description(braces).diagnose().isEmpty)
+        let defaults = String(repeating: "${A:-", count: 100_000)
+        #expect(!Description(defaults).diagnose().isEmpty)
+        #expect(!Description(String(repeating: "fakesnk ! ", count: 300)).diagnose().isEmpty)
+        #expect(!Description(String(repeating: "\"", count: 10_000)).diagnose().isEmpty)
+        #expect(!Description("fakesrc name=" + String(repeating: "\\", count: 10_001)).diagnose().contains { $0.severity == .error })
+    }
+}

@@ -1,0 +1,63 @@
+import Testing
+
+@testable import MediaGraph
+
+@Suite struct NamesTests {
+    @Test(
+        "GR-1 a user's name in a pad name: letters, digits and - as they are, other bytes in hexadecimal",
+        arguments: [
+            ("bob", "bob"), ("anna@x.de", "anna_40x_2Ede"), ("a_b", "a_5Fb"), ("Jürgen", "J_C3_BCrgen"), ("", ""), ("a-1", "a-1"),
+            ("日", "_E6_97_A5"), ("\t", "_09"),
+        ])
+    func padNames(_ name: String, _ escaped: String) throws {
+        #expect(PadName.escape(name) == escaped)
+        #expect(try PadName.unescape(escaped) == name)
+    }
+
+    @Test(
+        "GR-1 a pad name that isn't an escaped user name is a typed error",
+        arguments: [
+            ("a_", PadName.UnescapeError.badEscape("_")), ("a_4", .badEscape("_4")), ("_+1", .badEscape("_+1")),
+            ("a.b", .badCharacter(".")), ("é", .badCharacter("é")), ("_FF", .notUTF8), ("_61", .notCanonical("a")),
+            ("_2e", .notCanonical("_2E")),
+        ])
+    func badPadNames(_ name: String, _ error: PadName.UnescapeError) {
+        #expect(throws: error) { try PadName.unescape(name) }
+    }
+
+    @Test("GR-1 an escaped name links a pad")
+    func linkable() {
+        let parsed = DescriptionParser.parse(Array("call.video_\(PadName.escape("anna@x.de/ü")) ! fakesink".utf8))
+        #expect(parsed.problems == [])
+        #expect(parsed.links.first?.source.pads.map(\.text) == ["video_anna_40x_2Ede_2F_C3_BC"])
+    }
+
+    @Test("GR-2 the nearest name takes the fewest mistakes, and too many give none")
+    func nearest() {
+        let names = ["preprocessor", "videosource", "fakesink", "fakesrc"]
+        #expect(NearestName.find("preprocesor", among: names) == "preprocessor")
+        #expect(NearestName.find("fakesnik", among: names) == "fakesink")
+        #expect(NearestName.find("FakeSink", among: names) == "fakesink")
+        #expect(NearestName.find("xylophone", among: names) == nil)
+        #expect(NearestName.find("x", among: ["y"]) == nil)
+    }
+
+    @Test("GR-2 Debian's package lists tell which package has an element or handles a URI")
+    func packages() {
+        let packages = DebianPackages {
+            """
+            Package: gstreamer1.0-plugins-ugly
+            Gstreamer-Elements: a52dec, x264enc
+            Package: gstreamer1.0-wpe
+            Gstreamer-Uri-Sources: web+http, web+https
+            Package: gstreamer1.0-other
+            Gstreamer-Elements: x264enc
+            """
+        }
+        #expect(packages.package(ofElement: "x264enc") == "gstreamer1.0-plugins-ugly")
+        #expect(packages.package(ofElement: "nosuch") == nil)
+        #expect(packages.package(ofURI: "web+https", isSink: false) == "gstreamer1.0-wpe")
+        #expect(packages.package(ofURI: "web+https", isSink: true) == nil)
+        #expect(DebianPackages { "" }.package(ofElement: "x264enc") == nil)
+    }
+}
