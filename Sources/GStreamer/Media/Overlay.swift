@@ -17,6 +17,8 @@ public final class Overlay {
             gst_video_info_set_format(&raw, format, guint(place.width), guint(place.height)) != 0
         else { return nil }
         if isYUV { raw.colorimetry = info.raw.colorimetry }
+        // The converter insists on one rate, though a still picture has none to speak of.
+        (raw.fps_n, raw.fps_d) = (picture.info.raw.fps_n, picture.info.raw.fps_d)
         guard
             let pixels = VideoConverter(from: picture.info, to: VideoInfo(raw), crop: picture.visible)?
                 .convert(picture.buffer.access)

@@ -29,7 +29,8 @@ public final class HandlerOptions: Sendable {
     }
 
     /// GstStructure takes bare only letters, digits and `_-+/:.`, and reads what it can as a number: a file 007 would be 7,
-    /// a folder 2/4 a half. So bare values are quoted here for the user.
+    /// a folder 2/4 a half. So bare values are quoted here for the user, and all are marked as strings: 1.22 warns of a number
+    /// in quotes, and reads it as a number.
     private static func quotingValues(of text: String) -> String {
         var fields: [Substring] = []
         var start = text.startIndex
@@ -52,9 +53,10 @@ public final class HandlerOptions: Sendable {
         return fields.map { field in
             guard let equals = field.firstIndex(of: "=") else { return String(field) }
             let value = field[field.index(after: equals)...].drop { $0 == " " }
-            if value.hasPrefix("\"") || value.hasPrefix("(") { return String(field) }
+            if value.hasPrefix("(") { return String(field) }
+            if value.hasPrefix("\"") { return "\(field[..<equals])=(string)\(value)" }
             let escaped = value.reduce(into: "") { $0 += $1 == "\\" || $1 == "\"" ? "\\\($1)" : "\($1)" }
-            return "\(field[..<equals])=\"\(escaped)\""
+            return "\(field[..<equals])=(string)\"\(escaped)\""
         }.joined(separator: ",")
     }
 
