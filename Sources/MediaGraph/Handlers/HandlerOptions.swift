@@ -52,12 +52,18 @@ public final class HandlerOptions: Sendable {
         fields.append(text[start...])
         return fields.map { field in
             guard let equals = field.firstIndex(of: "=") else { return String(field) }
-            let value = field[field.index(after: equals)...].drop { $0 == " " }
+            let value = trimmed(field[field.index(after: equals)...])
             if value.hasPrefix("(") { return String(field) }
             if value.hasPrefix("\"") { return "\(field[..<equals])=(string)\(value)" }
             let escaped = value.reduce(into: "") { $0 += $1 == "\\" || $1 == "\"" ? "\\\($1)" : "\($1)" }
             return "\(field[..<equals])=(string)\"\(escaped)\""
         }.joined(separator: ",")
+    }
+
+    private static func trimmed(_ text: Substring) -> Substring {
+        var rest = text.drop(while: \.isWhitespace)
+        while rest.last?.isWhitespace == true { rest.removeLast() }
+        return rest
     }
 
     /// The value as text; `nil` when it isn't given.

@@ -18,8 +18,9 @@ struct Pixelate: VideoProcessor, NamedHandler {
 
     private let block: Int
     private let area: (x: Double, y: Double, width: Double, height: Double)
-    /// Sums of one row of blocks, kept from frame to frame.
-    private var sums: [UInt32] = []
+    /// The sums of the columns of one row of blocks, and its means; kept from frame to frame.
+    private var sums: [UInt16] = []
+    private var means: [UInt8] = []
 
     init(options: HandlerOptions) throws {
         block = try options.int("block", in: 2...128, default: 16)
@@ -69,6 +70,11 @@ struct Pixelate: VideoProcessor, NamedHandler {
 
         var count: Int { (range.count + block - 1) / block }
 
+        /// All of it, in samples of the plane.
+        var samples: Range<Int> {
+            (range.lowerBound + subsampling - 1) / subsampling..<(range.upperBound + subsampling - 1) / subsampling
+        }
+
         /// Block `index`, in samples of the plane.
         subscript(index: Int) -> Range<Int> {
             let begin = range.lowerBound + index * block
@@ -77,51 +83,67 @@ struct Pixelate: VideoProcessor, NamedHandler {
         }
     }
 
-    private mutating func average(
-        _ plane: inout MutableVideoPlane, _ across: Grid, _ down: Grid, alphaOffset: Int?
-    ) {
+    private mutating func average(_ plane: inout MutableVideoPlane, _ across: Grid, _ down: Grid, alphaOffset: Int?) {
         let step = plane.pixelStride
-        let needed = across.count * step
-        if sums.count < needed { sums = [UInt32](repeating: 0, count: needed) }
-        for blockRow in 0..<down.count {
-            let rows = down[blockRow]
-            for index in 0..<needed { sums[index] = 0 }
-            for y in rows {
-                let row = plane.row(y)
-                for column in 0..<across.count {
-                    let columns = across[column]
-                    for component in 0..<step {
-                        var sum: UInt32 = 0
-                        var byte = columns.lowerBound * step + component
-                        for _ in columns {
-                            sum &+= UInt32(row[byte])
-                            byte += step
-                        }
-                        sums[column * step + component] &+= sum
-                    }
+        let bytes = across.samples.lowerBound * step..<across.samples.upperBound * step
+        guard !bytes.isEmpty else { return }
+        if sums.count < bytes.count {
+            sums = [UInt16](repeating: 0, count: bytes.count)
+            means = [UInt8](repeating: 0, count: bytes.count)
+        }
+        for index in 0..<down.count {
+            let rows = down[index]
+            guard !rows.isEmpty else { continue }
+            addColumns(of: &plane, rows, bytes)
+            reduce(across, step, rows: rows.count)
+            for y in rows { Self.fill(&plane, y, bytes, with: means.span.extracting(first: bytes.count), alphaOffset) }
+        }
+    }
+
+    /// Over at most 128 rows 16 bits are enough.
+    private mutating func addColumns(of plane: inout MutableVideoPlane, _ rows: Range<Int>, _ bytes: Range<Int>) {
+        var allSums = self.sums.mutableSpan
+        var sums = allSums._mutatingExtracting(0..<bytes.count)
+        sums.update(repeating: 0)
+        for y in rows {
+            var wholeRow = plane.row(y)
+            let row = wholeRow._mutatingExtracting(bytes)
+            precondition(row.count == sums.count)
+            for index in row.indices { sums[index] &+= UInt16(row[index]) }
+        }
+    }
+
+    /// From the sums of columns to the means of blocks, written out for every byte of a row.
+    private mutating func reduce(_ across: Grid, _ step: Int, rows: Int) {
+        let start = across.samples.lowerBound
+        for index in 0..<across.count {
+            let columns = (across[index].lowerBound - start) * step..<(across[index].upperBound - start) * step
+            let count = UInt32(across[index].count * rows)
+            for component in 0..<step {
+                var sum = count / 2
+                for byte in stride(from: columns.lowerBound + component, to: columns.upperBound, by: step) {
+                    sum &+= UInt32(sums[byte])
                 }
-            }
-            for column in 0..<across.count {
-                let count = UInt32(across[column].count * rows.count)
                 guard count > 0 else { continue }
-                for component in 0..<step {
-                    sums[column * step + component] = (sums[column * step + component] + count / 2) / count
+                let mean = UInt8(truncatingIfNeeded: sum / count)
+                for byte in stride(from: columns.lowerBound + component, to: columns.upperBound, by: step) {
+                    means[byte] = mean
                 }
             }
-            for y in rows {
-                var row = plane.row(y)
-                for column in 0..<across.count {
-                    let columns = across[column]
-                    for component in 0..<step where component != alphaOffset {
-                        let mean = UInt8(truncatingIfNeeded: sums[column * step + component])
-                        var byte = columns.lowerBound * step + component
-                        for _ in columns {
-                            row[byte] = mean
-                            byte += step
-                        }
-                    }
-                }
-            }
+        }
+    }
+
+    private static func fill(
+        _ plane: inout MutableVideoPlane, _ y: Int, _ bytes: Range<Int>, with means: Span<UInt8>, _ alphaOffset: Int?
+    ) {
+        var wholeRow = plane.row(y)
+        var row = wholeRow._mutatingExtracting(bytes)
+        precondition(row.count == means.count)
+        if let alphaOffset {
+            // A rectangle begins with a whole pixel.
+            for index in row.indices { row[index] = (index ^ alphaOffset) & 3 == 0 ? row[index] : means[index] }
+        } else {
+            for index in row.indices { row[index] = means[index] }
         }
     }
 }
