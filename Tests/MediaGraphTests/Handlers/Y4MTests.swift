@@ -154,7 +154,7 @@ import Testing
         try await Task.sleep(for: .milliseconds(300))
         let began = ContinuousClock.now
         await graph.stop()
-        #expect(began.duration(to: .now) < .seconds(2))
+        #expect(began.duration(to: .now) < .seconds(10))
         _ = await start.result
     }
 

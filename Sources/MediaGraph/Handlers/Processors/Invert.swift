@@ -10,16 +10,21 @@ struct Invert: VideoProcessor, NamedHandler {
     static let name = "invert"
     static let summary = "Inverts every colour"
 
+    /// For packed formats, 0 for bytes of alpha and 255 for others; kept from frame to frame.
+    private var mask = ByteMask()
+
     init(options: HandlerOptions) throws {}
 
-    func process(_ frame: inout VideoFrame) throws -> Verdict {
+    mutating func process(_ frame: inout VideoFrame) throws -> Verdict {
         let format = frame.format
         let isLimited = format.isYUV && frame.colorRange != .full
         for plane in format.planes where plane != .alpha {
             var pixels = try frame.mutablePlane(plane)
             switch plane {
             case .y: Self.subtract(from: isLimited ? 251 : 255, &pixels)
-            case .packed: Self.invert(packed: &pixels, alphaOffset: format.alphaOffset)
+            case .packed:
+                mask.prepare(length: pixels.rowLength, except: format.alphaOffset)
+                Self.invert(packed: &pixels, mask.bytes(pixels.rowLength))
             default: Self.invert(chroma: &pixels)
             }
         }
@@ -40,17 +45,30 @@ struct Invert: VideoProcessor, NamedHandler {
         }
     }
 
-    private static func invert(packed plane: inout MutableVideoPlane, alphaOffset: Int?) {
+    private static func invert(packed plane: inout MutableVideoPlane, _ mask: Span<UInt8>) {
         for y in 0..<plane.height {
             var row = plane.row(y)
-            if let alphaOffset {
-                // Arithmetic rather than a branch: this loop is turned into vector instructions.
-                for x in row.indices { row[x] ^= (x ^ alphaOffset) & 3 == 0 ? 0 : 255 }
-            } else {
-                for x in row.indices { row[x] ^= 255 }
-            }
+            precondition(row.count == mask.count)
+            for x in row.indices { row[x] ^= mask[x] }
         }
     }
+}
+
+/// A row that has 0 in every byte of alpha and 255 in all others: masking with it leaves loops over bytes without a
+/// branch, which the compiler then turns into vector instructions.
+struct ByteMask {
+    private var row: [UInt8] = []
+    private var alphaOffset: Int?
+
+    mutating func prepare(length: Int, except alphaOffset: Int?) {
+        guard row.count < length || alphaOffset != self.alphaOffset else { return }
+        self.alphaOffset = alphaOffset
+        row = (0..<length).map { alphaOffset != nil && $0 % 4 == alphaOffset ? 0 : 255 }
+    }
+
+    /// The first bytes of it, `length` at most what was prepared.
+    @_lifetime(borrow self)
+    func bytes(_ length: Int) -> Span<UInt8> { row.span.extracting(first: length) }
 }
 
 extension VideoFormat {

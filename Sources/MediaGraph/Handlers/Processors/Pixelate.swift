@@ -21,6 +21,7 @@ struct Pixelate: VideoProcessor, NamedHandler {
     /// The sums of the columns of one row of blocks, and its means; kept from frame to frame.
     private var sums: [UInt16] = []
     private var means: [UInt8] = []
+    private var mask = ByteMask()
 
     init(options: HandlerOptions) throws {
         block = try options.int("block", in: 2...128, default: 16)
@@ -91,12 +92,14 @@ struct Pixelate: VideoProcessor, NamedHandler {
             sums = [UInt16](repeating: 0, count: bytes.count)
             means = [UInt8](repeating: 0, count: bytes.count)
         }
+        mask.prepare(length: bytes.count, except: alphaOffset)
         for index in 0..<down.count {
             let rows = down[index]
             guard !rows.isEmpty else { continue }
             addColumns(of: &plane, rows, bytes)
             reduce(across, step, rows: rows.count)
-            for y in rows { Self.fill(&plane, y, bytes, with: means.span.extracting(first: bytes.count), alphaOffset) }
+            let means = self.means.span.extracting(first: bytes.count)
+            for y in rows { Self.fill(&plane, y, bytes, with: means, where: mask.bytes(bytes.count)) }
         }
     }
 
@@ -134,16 +137,13 @@ struct Pixelate: VideoProcessor, NamedHandler {
     }
 
     private static func fill(
-        _ plane: inout MutableVideoPlane, _ y: Int, _ bytes: Range<Int>, with means: Span<UInt8>, _ alphaOffset: Int?
+        _ plane: inout MutableVideoPlane, _ y: Int, _ bytes: Range<Int>, with means: Span<UInt8>,
+        where mask: Span<UInt8>
     ) {
         var wholeRow = plane.row(y)
         var row = wholeRow._mutatingExtracting(bytes)
-        precondition(row.count == means.count)
-        if let alphaOffset {
-            // A rectangle begins with a whole pixel.
-            for index in row.indices { row[index] = (index ^ alphaOffset) & 3 == 0 ? row[index] : means[index] }
-        } else {
-            for index in row.indices { row[index] = means[index] }
-        }
+        precondition(row.count == means.count && row.count == mask.count)
+        // A rectangle begins with a whole pixel, so the mask fits.
+        for index in row.indices { row[index] = row[index] & ~mask[index] | means[index] & mask[index] }
     }
 }
