@@ -109,3 +109,6 @@ extension Buffer {
         }
     }
 }
+
+/// Two milliseconds.
+func pause() { g_usleep(2000) }

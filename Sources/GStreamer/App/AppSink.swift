@@ -66,6 +66,11 @@ public final class AppSink: Element, @unchecked Sendable {
         gst_base_sink_set_processing_deadline(raw.assumingMemoryBound(to: GstBaseSink.self), GstClockTime(time.nanoseconds))
     }
 
+    /// Whether PAUSED waits for a first buffer.
+    public func setPrerolls(_ on: Bool) {
+        gst_base_sink_set_async_enabled(raw.assumingMemoryBound(to: GstBaseSink.self), on ? 1 : 0)
+    }
+
     /// Whether buffers wait for their time on the clock.
     public func setSynchronized(_ on: Bool) {
         gst_base_sink_set_sync(raw.assumingMemoryBound(to: GstBaseSink.self), on ? 1 : 0)

@@ -26,6 +26,12 @@ public final class AppSource: Element, @unchecked Sendable {
         gst_app_src_set_stream_type(source, GST_APP_STREAM_TYPE_STREAM)
     }
 
+    /// An appsrc that exists, as it is set up; `nil` for any other element.
+    public init?(wrapping element: Element) {
+        guard element.typeName == "GstAppSrc" else { return nil }
+        super.init(retaining: element.raw)
+    }
+
     /// Bounds the queue.
     public func setQueue(maximumBuffers: Int, overflow: Overflow) {
         gst_app_src_set_max_buffers(source, guint64(maximumBuffers))

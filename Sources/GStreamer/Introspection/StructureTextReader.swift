@@ -79,7 +79,8 @@ struct StructureTextReader {
         for feature in text.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
             let name = feature.drop { $0 == UInt8(ascii: " ") }
             let parts = name.split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
-            guard parts.count == 2, parts[0].allSatisfy(Self.isLetter), let first = parts[1].first, Self.isLetter(first),
+            guard parts.count == 2, parts[0].allSatisfy(Self.isLetter), let first = parts[1].first,
+                Self.isLetter(first),
                 parts[1].allSatisfy({ Self.isLetter($0) || Self.isDigit($0) })
             else { throw .misread("a caps feature is written memory:DMABuf") }
         }
@@ -238,7 +239,11 @@ struct StructureTextReader {
         var result: [UInt8] = []
         var rest = text.dropFirst().dropLast()
         while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "\\"), let escaped = rest.popFirst() { result.append(escaped) } else { result.append(byte) }
+            if byte == UInt8(ascii: "\\"), let escaped = rest.popFirst() {
+                result.append(escaped)
+            } else {
+                result.append(byte)
+            }
         }
         return result
     }
@@ -252,7 +257,8 @@ struct StructureTextReader {
         while let byte {
             if Self.isSpace(byte) {
                 position += 1
-            } else if escaped, byte == UInt8(ascii: "\\"), position + 1 < bytes.count, Self.isSpace(bytes[position + 1]) {
+            } else if escaped, byte == UInt8(ascii: "\\"), position + 1 < bytes.count, Self.isSpace(bytes[position + 1])
+            {
                 position += 2
             } else {
                 return

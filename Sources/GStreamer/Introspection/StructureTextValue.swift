@@ -8,15 +8,20 @@ enum ValueCast: Equatable {
 
     /// GStreamer's abbreviations, and the GTypes' names that they stand for.
     private static let abbreviations: [String: String] = [
-        "int": "gint", "i": "gint", "uint": "guint", "u": "guint", "float": "gfloat", "f": "gfloat", "double": "gdouble",
+        "int": "gint", "i": "gint", "uint": "guint", "u": "guint", "float": "gfloat", "f": "gfloat",
+        "double": "gdouble",
         "d": "gdouble", "fraction": "GstFraction", "boolean": "gboolean", "bool": "gboolean", "b": "gboolean",
-        "string": "gchararray", "str": "gchararray", "s": "gchararray", "structure": "GstStructure", "buffer": "GstBuffer",
-        "date": "GDate", "datetime": "GstDateTime", "gdatetime": "GDateTime", "bitmask": "GstBitmask", "flagset": "GstFlagSet",
-        "type": "GType", "array": "GstValueArray", "list": "GstValueList", "sample": "GstSample", "taglist": "GstTagList",
+        "string": "gchararray", "str": "gchararray", "s": "gchararray", "structure": "GstStructure",
+        "buffer": "GstBuffer",
+        "date": "GDate", "datetime": "GstDateTime", "gdatetime": "GDateTime", "bitmask": "GstBitmask",
+        "flagset": "GstFlagSet",
+        "type": "GType", "array": "GstValueArray", "list": "GstValueList", "sample": "GstSample",
+        "taglist": "GstTagList",
     ]
     /// Types whose text GStreamer complains about through GLib, or whose text is never written by people.
     static let refused: Set<String> = [
-        "GstIntRange", "GstInt64Range", "GstDoubleRange", "GstFractionRange", "GValueArray", "GstCapsFeatures", "GstTagList",
+        "GstIntRange", "GstInt64Range", "GstDoubleRange", "GstFractionRange", "GValueArray", "GstCapsFeatures",
+        "GstTagList",
         "GstSample", "GstSegment",
     ]
 
@@ -109,7 +114,8 @@ struct ScalarText {
             guard isAscending else { throw .misread("the range \(range) needs its smaller end first") }
             if bounds.count == 3 {
                 let numbers = bounds.compactMap { Int64($0.string) }
-                guard numbers.count == 3, numbers[2] > 0, numbers[0] % numbers[2] == 0, numbers[1] % numbers[2] == 0 else {
+                guard numbers.count == 3, numbers[2] > 0, numbers[0] % numbers[2] == 0, numbers[1] % numbers[2] == 0
+                else {
                     throw .misread("in the range \(range) both ends must be multiples of the step")
                 }
             }

@@ -14,6 +14,25 @@ open class InPlaceTransform: ElementImplementation, ParentClass, @unchecked Send
         transform.pointee.set_caps = { element, input, output in
             InPlaceTransform.of(element!).setCaps(Caps(retaining: input!)) ? 1 : 0
         }
+        // ACCEPT_CAPS is answered by the template, as decoders do, and what the template allows but the moment does not
+        // is refused with the CAPS event, where there is a chance to say why.
+        transform.pointee.accept_caps = { element, direction, caps in
+            let pad = direction == GST_PAD_SINK ? element!.pointee.sinkpad : element!.pointee.srcpad
+            let template = gst_pad_get_pad_template_caps(pad)
+            defer { gst_caps_unref(template) }
+            return gst_caps_is_subset(caps, template)
+        }
+        transform.pointee.sink_event = { element, event in
+            let node = InPlaceTransform.of(element!)
+            var caps: UnsafeMutablePointer<GstCaps>?
+            if event!.pointee.type == GST_EVENT_CAPS { gst_event_parse_caps(event, &caps) }
+            if let caps, !node.accepts(Caps(retaining: caps)) {
+                gst_event_unref(event)
+                return 0
+            }
+            let parent = ElementClass.parentClass(of: node.instance)
+            return parent.assumingMemoryBound(to: GstBaseTransformClass.self).pointee.sink_event(element, event)
+        }
         transform.pointee.transform_caps = { element, direction, caps, filter in
             let result = InPlaceTransform.of(element!).transformCaps(Caps(retaining: caps!))
             guard let filter else { return gst_caps_ref(result.raw) }
@@ -37,6 +56,9 @@ open class InPlaceTransform: ElementImplementation, ParentClass, @unchecked Send
     private var transform: UnsafeMutablePointer<GstBaseTransform> {
         UnsafeMutableRawPointer(instance.element).assumingMemoryBound(to: GstBaseTransform.self)
     }
+
+    /// Whether caps that come in can be handled. False refuses them (not-negotiated); post an error that says why.
+    open func accepts(_ caps: Caps) -> Bool { true }
 
     /// The caps on both sides. False refuses them (not-negotiated).
     open func setCaps(_ caps: Caps) -> Bool { true }

@@ -78,7 +78,8 @@ public struct Description: Sendable {
 
     // MARK: Checking
 
-    /// Every problem that can be found without running, in the order of the text; empty when the description is fine.
+    /// Every problem that can be found without running (the first hundred of them), in the order of the text; empty when
+    /// the description is fine.
     ///
     /// It loads the plugins of the elements named. When nothing is found, or nothing that GStreamer's own parser couldn't
     /// know better, that parser is asked: then elements are made and their properties set, in the NULL state, and let go.
@@ -125,13 +126,18 @@ public struct Description: Sendable {
         }
     }
 
+    /// More is no help to anyone: such a text is no description.
+    private static let maximumDiagnostics = 100
+
     /// Diagnostics in the order of the text, each once: a default that is used twice would say everything twice.
     private static func inOrder(_ problems: [Problem], _ locator: Locator, _ more: [Diagnostic] = []) -> [Diagnostic] {
-        let all = problems.map(locator.diagnostic) + more
-        let sorted = all.enumerated().sorted { a, b in
-            (a.element.range.line, a.element.range.column, a.offset) < (
-                b.element.range.line, b.element.range.column, b.offset
-            )
+        // In two steps, because a diagnostic holds its line's text.
+        let first = problems.map { (offset: locator.sourceRange(of: $0.place).lowerBound, problem: $0) }.enumerated()
+            .sorted { ($0.element.offset, $0.offset) < ($1.element.offset, $1.offset) }
+            .prefix(maximumDiagnostics).map { locator.diagnostic($0.element.problem) }
+        let sorted = (first + more).enumerated().sorted { a, b in
+            let (x, y) = (a.element.range, b.element.range)
+            return (x.line, x.column, a.offset) < (y.line, y.column, b.offset)
         }
         var seen: Set<Diagnostic> = []
         return sorted.map(\.element).filter { seen.insert($0).inserted }

@@ -7,6 +7,11 @@ enum NearestName {
         let limit = wanted.count < 2 ? 0 : max(1, (wanted.count + 1) / 3)
         var best: (name: String, distance: Int)?
         for candidate in candidates.sorted() {
+            // A scalar is at most four bytes; this spares most candidates the rest.
+            guard candidate.utf8.count <= 4 * (wanted.count + limit), candidate.utf8.count + limit >= wanted.count
+            else {
+                continue
+            }
             let other = Array(candidate.lowercased().unicodeScalars)
             guard abs(other.count - wanted.count) <= limit else { continue }
             let distance = distance(wanted, other)

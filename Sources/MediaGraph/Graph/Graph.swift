@@ -51,7 +51,7 @@ public final class Graph: Sendable {
 
     /// Starts the graph. Returns when it is PLAYING; throws what an element posted when it can't be.
     ///
-    /// A graph whose sinks wait for their first buffer isn't PLAYING before that has come. Cancelling the task stops it.
+    /// A graph that isn't live is PLAYING when every sink has had its first buffer. Cancelling the task stops it.
     public func start() async throws(GraphError) {
         guard state.withLock({ $0.begin() }) else {
             throw .wrongUsage("the graph runs already; stop it before it is started again")
@@ -62,15 +62,7 @@ public final class Graph: Sendable {
                     continuation.resume(returning: outcome)
                     return
                 }
-                control.async { [self] in
-                    switch pipeline.setState(.playing) {
-                    case .failure:
-                        // The element's own error came first, if it posted one.
-                        finish(.failed(.unexplained(pipeline, "the graph can't start")))
-                    case .success, .noPreroll: state.withLock { $0.started() }?.resumeAll(.started)
-                    case .async: break
-                    }
-                }
+                control.async { [self] in play() }
             }
         } onCancel: {
             finish(.stopped)
@@ -78,6 +70,19 @@ public final class Graph: Sendable {
         guard case .ended(let end) = outcome else { return }
         await stop()
         if case .failed(let failure) = end { throw .failed(failure) }
+    }
+
+    /// On the control queue.
+    private func play() {
+        // A live graph needs no preroll: it runs once its sources do, even when a sink still waits for its first buffer.
+        let isLive = pipeline.setState(.paused) == .noPreroll
+        switch pipeline.setState(.playing) {
+        case .failure:
+            // The element's own error came first, if it posted one.
+            finish(.failed(.unexplained(pipeline, "the graph can't start")))
+        case .async where !isLive: break
+        case .success, .noPreroll, .async: state.withLock { $0.started() }?.resumeAll(.started)
+        }
     }
 
     /// Waits for the end of the graph: returns at end-of-stream or when it was stopped, throws an element's error.

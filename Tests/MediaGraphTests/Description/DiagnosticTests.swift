@@ -132,7 +132,8 @@ import Testing
 
     @Test("GR-2 an element without a pad on that side can't be linked there")
     func noPad() {
-        #expect(check("fakesrc ! fakesrc").contains("1:11: error: fakesrc takes nothing: it has no sink pad to link to"))
+        #expect(
+            check("fakesrc ! fakesrc").contains("1:11: error: fakesrc takes nothing: it has no sink pad to link to"))
         #expect(check("fakesink ! fakesink").contains("1:1: error: fakesink gives nothing: it has no source pad"))
     }
 
@@ -168,7 +169,7 @@ import Testing
     }
 
     @Test("GR-2 an undefined variable is reported once, and what it would have been isn't")
-func undefinedVariable() {
+    func undefinedVariable() {
         #expect(
             check("${CAMERA} ! videoconvert ${REST} ! fakesink name=\"${NAME}\" c. ! identity", ["CAMRA": "x"]) == """
                 a.pipeline:1:1: error: undefined variable "CAMERA"
@@ -183,7 +184,9 @@ func undefinedVariable() {
                 """)
     }
 
-    @Test("GR-2 something that only looks like a variable is refused", arguments: ["${1X}", "${}", "${A-b}", "${A", "${A:-b"])
+    @Test(
+        "GR-2 something that only looks like a variable is refused",
+        arguments: ["${1X}", "${}", "${A-b}", "${A", "${A:-b"])
     func malformedVariable(_ text: String) {
         #expect(check("fakesrc name=\(text) ! fakesink").contains("error: not a variable: \"${"))
     }
@@ -250,6 +253,7 @@ func undefinedVariable() {
                      |                    ^ no "(" is open here
                 """)
         #expect(check("( )").contains("1:1: error: an empty bin"))
+        #expect(check("fakesink.( identity )").contains("1:1: error: fakesink isn't a bin"))
     }
 
     @Test(
@@ -261,7 +265,8 @@ func undefinedVariable() {
             ("fakesrc . ! fakesink", 9, "unexpected \".\""), ("fakesrc } ! fakesink", 9, "unexpected \"}\""),
             ("a. ! fakesink identity name=a b.", 31, "reference \"b.\" isn't linked"),
             ("fakesrc ! a. ! fakesink identity name=a", 14, "a chain ends at a reference"),
-            ("fakesrc .src", 10, "pad \"src\" isn't linked"), ("fakesrc größe=1 ! fakesink", 9, "\"größe=1\" is no name"), ("fakesrc ! ü", 11, "unexpected \"ü\""),
+            ("fakesrc .src", 10, "pad \"src\" isn't linked"),
+            ("fakesrc größe=1 ! fakesink", 9, "\"größe=1\" is no name"), ("fakesrc ! ü", 11, "unexpected \"ü\""),
             ("fakesrc ! video/x-raw,w=[ ! fakesink", 11, "these aren't caps: \"video/x-raw,w=[\""),
         ])
     func badSyntax(_ text: String, _ column: Int, _ message: String) {
@@ -282,7 +287,8 @@ func undefinedVariable() {
             found == [
                 "1:1 no element \"videotestscr\"", "1:29 videoconvert has no property \"patern\"",
                 "1:40 no element is named \"c\"", "2:14 audiotestsrc can't be linked to videoconvert",
-                "2:45 \"maybe\" is no value for sync of fakesink", "3:19 unbalanced quote", "4:1 unbalanced parenthesis",
+                "2:45 \"maybe\" is no value for sync of fakesink", "3:19 unbalanced quote",
+                "4:1 unbalanced parenthesis",
             ])
     }
 
@@ -300,7 +306,8 @@ func undefinedVariable() {
 
     @Test("GR-2 a description inside a property is checked too")
     func nested() {
-        #expect(check("playbin video-sink=\"videoconvert ! fakesnk\"").contains("in video-sink: no element \"fakesnk\""))
+        #expect(
+            check("playbin video-sink=\"videoconvert ! fakesnk\"").contains("in video-sink: no element \"fakesnk\""))
     }
 
     @Test("GR-2 a URI needs an element that handles it")

@@ -133,8 +133,10 @@ import Testing
     func sameSyntaxErrors() throws {
         GStreamerRuntime.initialize()
         let pieces = [
-            "identity", "identity", "fakesrc", "fakesink", "!", "!", "!", ":", "(", ")", "bin.(", "a.", "b.src", ".sink", ",", ".",
-            "name=a", "name=b", "silent=true", "dump=\"true\"", "video/x-raw", ",width=5", ";", "\"", "'", "\\", "=", "#", " ", " ",
+            "identity", "identity", "fakesrc", "fakesink", "!", "!", "!", ":", "(", ")", "bin.(", "a.", "b.src",
+            ".sink", ",", ".",
+            "name=a", "name=b", "silent=true", "dump=\"true\"", "video/x-raw", ",width=5", ";", "\"", "'", "\\", "=",
+            "#", " ", " ",
             " ", "\n", "x", "{", "identity ! identity", "fakesrc ! fakesink", "queue name=a",
         ]
         var random = SplitMix(seed: 0x6772_3200)
@@ -150,9 +152,13 @@ import Testing
             let otherProblems = DescriptionChecks.problems(in: parsed).filter { problem in
                 problem.isCertain && !parsed.problems.contains(problem)
             }
-            if otherProblems.contains(where: { $0.severity == .error && !$0.message.hasPrefix("no element") }) { continue }
+            if otherProblems.contains(where: { $0.severity == .error && !$0.message.hasPrefix("no element") }) {
+                continue
+            }
             // GStreamer 1.22 itself crashes on a reference when a syntax error, or a missing element, leaves it no element.
-            let refers = Lexer.tokens(of: Array(text.utf8)).contains { if case .reference = $0.kind { true } else { false } }
+            let refers = Lexer.tokens(of: Array(text.utf8)).contains {
+                if case .reference = $0.kind { true } else { false }
+            }
             if refers, !parsed.problems.isEmpty || CheckContext(parsed).factories.isEmpty { continue }
             let verdict = DescriptionProbe.parse(text)
             if let verdict, verdict.isSyntaxError {
@@ -200,7 +206,9 @@ import Testing
                 let source = try #require(context.element(of: link.source))
                 let sink = try #require(context.element(of: link.sink))
                 // A demultiplexer's link waits for its pads.
-                if context.factories[source]?.padTemplates.contains(where: { $0.presence == .sometimes && $0.direction == .source })
+                if context.factories[source]?.padTemplates.contains(where: {
+                    $0.presence == .sometimes && $0.direction == .source
+                })
                     == true, context.factories[source]?.name != "rtpbin"
                 {
                     return nil

@@ -19,7 +19,8 @@ import Testing
     @Test(
         "GR-1 a # inside a token, a value or quotes is no comment",
         arguments: [
-            "filesrc location=a#b ! fakesink", "filesrc location= #b ! fakesink", "filesrc location=\"a #b\" ! fakesink",
+            "filesrc location=a#b ! fakesink", "filesrc location= #b ! fakesink",
+            "filesrc location=\"a #b\" ! fakesink",
             "filesrc location='a #b' ! fakesink", "filesrc location=a\\ #b ! fakesink", "file:///tmp/a#b ! fakesink",
             "fakesrc ! video/x-raw,name=\"a #b\" ! fakesink", "filesrc location=\\# ! fakesink",
         ])
@@ -70,7 +71,8 @@ import Testing
     @Test(
         "GR-1 inside quotes a variable stays one value, whatever it holds",
         arguments: [
-            "plain", "a b", "a\"b", "it's", "a\\b", "a\\", "\\", "\\\\", "a b\\", "\"", "! fakesink", "#x", "${A}", "$${A}", "a\nb",
+            "plain", "a b", "a\"b", "it's", "a\\b", "a\\", "\\", "\\\\", "a b\\", "\"", "! fakesink", "#x", "${A}",
+            "$${A}", "a\nb",
             "ü 日本", "a=b c=d", "}", ") (", "\t",
         ])
     func quoted(_ value: String) throws {
@@ -82,14 +84,18 @@ import Testing
         #expect(parsed.elements.first?.properties.map(\.value) == [value, "n"])
     }
 
-    @Test("GR-1 inside single quotes, which belong to the value, a variable stays one value too", arguments: ["it's", "a\\", "a \"b\""])
+    @Test(
+        "GR-1 inside single quotes, which belong to the value, a variable stays one value too",
+        arguments: ["it's", "a\\", "a \"b\""])
     func singleQuoted(_ value: String) throws {
         let text = "filesrc location='<${A}' name='n' ! fakesink"
         let parsed = DescriptionParser.parse(Array(try expand(text, ["A": value]).utf8))
         #expect(parsed.elements.first?.properties.map(\.value) == ["'<\(value)'", "'n'"])
     }
 
-    @Test("GR-1 inside quotes in a caps filter a variable stays one value", arguments: ["x y", "a\"b", "a\\", "a!b", "a;b", "x ! y"])
+    @Test(
+        "GR-1 inside quotes in a caps filter a variable stays one value",
+        arguments: ["x y", "a\"b", "a\\", "a!b", "a;b", "x ! y"])
     func quotedInCaps(_ value: String) throws {
         let text = "fakesrc ! video/x-raw,name=\"${A}\" ! fakesink"
         let expanded = try expand(text, ["A": value])

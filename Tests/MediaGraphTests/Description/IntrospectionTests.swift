@@ -22,7 +22,8 @@ import Testing
     @Test(
         "GR-4 pad names match their templates",
         arguments: [
-            ("tsdemux", "video_0_0041", true), ("tsdemux", "video_x", false), ("tee", "src_0", true), ("tee", "src_%u", true),
+            ("tsdemux", "video_0_0041", true), ("tsdemux", "video_x", false), ("tee", "src_0", true),
+            ("tee", "src_%u", true),
             ("tee", "src_", false), ("tee", "src_a", false), ("rtpbin", "recv_rtp_src_0_123_96", true),
         ])
     func padNames(_ factory: String, _ pad: String, _ matches: Bool) throws {
@@ -32,7 +33,10 @@ import Testing
 
     @Test("GR-2 the caps that real elements have are caps to the reader that guards GStreamer's own")
     func templateCaps() {
-        for name in ["videotestsrc", "audioconvert", "jpegenc", "qtdemux", "rtpbin", "compositor", "opusdec", "h264parse", "mp4mux"] {
+        for name in [
+            "videotestsrc", "audioconvert", "jpegenc", "qtdemux", "rtpbin", "compositor", "opusdec", "h264parse",
+            "mp4mux",
+        ] {
             for template in ElementFactoryInfo.find(name)?.padTemplates ?? [] {
                 #expect(throws: Never.self) { try Caps(checking: template.caps.description) }
             }

@@ -7,8 +7,10 @@ import Testing
 /// runs with `G_DEBUG=fatal_warnings`, so that a warning is a crash).
 @Suite struct MutationTests {
     private static let fragments = [
-        "!", " ! ", "\"", "'", "(", ")", "\\", "=", ".", ",", ";", ":", "#", "${", "}", "$${", "${A:-", "\n", " ", "[5,1]", "-1",
-        "99999999999999999999", "name=a", "@preset=x", "::", "{", "<", "\u{0}", "ü", "\u{FFFD}", "%", "/", "fakesink", "bin.(", "a.",
+        "!", " ! ", "\"", "'", "(", ")", "\\", "=", ".", ",", ";", ":", "#", "${", "}", "$${", "${A:-", "\n", " ",
+        "[5,1]", "-1",
+        "99999999999999999999", "name=a", "@preset=x", "::", "{", "<", "\u{0}", "ü", "\u{FFFD}", "%", "/", "fakesink",
+        "bin.(", "a.",
         "video/x-raw", "(int)", "(GstIntRange)", "NULL", "0", "e308",
     ]
 
@@ -20,12 +22,15 @@ import Testing
             for _ in 0...(round % 3) {
                 let place = Int.random(in: 0...scalars.count, using: &random)
                 switch Int.random(in: 0..<4, using: &random) {
-                case 0: scalars.removeSubrange(place..<min(scalars.count, place + Int.random(in: 1...4, using: &random)))
-                case 1: scalars.insert(contentsOf: Self.fragments.randomElement(using: &random)!.unicodeScalars, at: place)
+                case 0:
+                    scalars.removeSubrange(place..<min(scalars.count, place + Int.random(in: 1...4, using: &random)))
+                case 1:
+                    scalars.insert(contentsOf: Self.fragments.randomElement(using: &random)!.unicodeScalars, at: place)
                 case 2 where place < scalars.count: scalars[place] = scalars.randomElement(using: &random)!
                 default:
                     let other = DifferentialTests.corpus.randomElement(using: &random)!.unicodeScalars
-                    scalars.replaceSubrange(place..., with: other.suffix(Int.random(in: 0...other.count, using: &random)))
+                    scalars.replaceSubrange(
+                        place..., with: other.suffix(Int.random(in: 0...other.count, using: &random)))
                 }
             }
             let text = String(String.UnicodeScalarView(scalars))
@@ -53,6 +58,9 @@ import Testing
         #expect(!Description(defaults).diagnose().isEmpty)
         #expect(!Description(String(repeating: "fakesnk ! ", count: 300)).diagnose().isEmpty)
         #expect(!Description(String(repeating: "\"", count: 10_000)).diagnose().isEmpty)
-        #expect(!Description("fakesrc name=" + String(repeating: "\\", count: 10_001)).diagnose().contains { $0.severity == .error })
+        #expect(
+            !Description("fakesrc name=" + String(repeating: "\\", count: 10_001)).diagnose().contains {
+                $0.severity == .error
+            })
     }
 }

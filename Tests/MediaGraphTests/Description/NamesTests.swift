@@ -6,7 +6,8 @@ import Testing
     @Test(
         "GR-1 a user's name in a pad name: letters, digits and - as they are, other bytes in hexadecimal",
         arguments: [
-            ("bob", "bob"), ("anna@x.de", "anna_40x_2Ede"), ("a_b", "a_5Fb"), ("Jürgen", "J_C3_BCrgen"), ("", ""), ("a-1", "a-1"),
+            ("bob", "bob"), ("anna@x.de", "anna_40x_2Ede"), ("a_b", "a_5Fb"), ("Jürgen", "J_C3_BCrgen"), ("", ""),
+            ("a-1", "a-1"),
             ("日", "_E6_97_A5"), ("\t", "_09"),
         ])
     func padNames(_ name: String, _ escaped: String) throws {

@@ -3,36 +3,55 @@ import GStreamer
 /// Every element must exist, and every URI must have an element that handles it.
 enum ElementCheck {
     static func problems(in context: CheckContext) -> [Problem] {
-        context.parsed.elements.indices.compactMap { index in
+        // Looking for what was meant costs more than all the rest: once for each name.
+        var findings: [String: Finding?] = [:]
+        return context.parsed.elements.indices.compactMap { index in
             let element = context.parsed.elements[index]
-            if element.isUnknown || context.factories[index] != nil { return nil }
+            if element.isUnknown { return nil }
+            if let factory = context.factories[index] { return element.isBin ? noBin(element, factory) : nil }
             if case .uri(let direction) = element.kind { return uriProblem(element, direction) }
-            var problem = missing(element)
-            if problem?.hint == nil, index > 0, let before = context.factories[index - 1],
+            guard let finding = findings[element.factory, default: missing(element.factory)] else { return nil }
+            findings[element.factory] = finding
+            var hint = finding.hint
+            if hint == nil, index > 0, let before = context.factories[index - 1],
                 before.property(element.factory) != nil
             {
-                problem?.hint = "as a property of \(before.name) it needs a value: \(element.factory)=…"
+                hint = "as a property of \(before.name) it needs a value: \(element.factory)=…"
             }
-            return problem
+            return Problem(place: .expanded(element.range), message: finding.message, hint: hint)
         }
     }
 
-    private static func missing(_ element: ParsedElement) -> Problem? {
-        var problem = Problem(place: .expanded(element.range), message: "no element \"\(element.factory)\"")
-        switch ElementFactoryInfo.lookUp(element.factory) {
+    /// GStreamer fails an assertion for each element that it puts into something else.
+    private static func noBin(_ element: ParsedElement, _ factory: ElementFactoryInfo) -> Problem? {
+        if factory.isBin { return nil }
+        return Problem(
+            place: .expanded(element.range), message: "\(element.factory) isn't a bin: nothing can be put into it",
+            hint: "for a pad's name there is no blank after the dot; for a plain bin write bin.( … )")
+    }
+
+    private struct Finding {
+        let message: String
+        var hint: String?
+    }
+
+    private static func missing(_ name: String) -> Finding? {
+        switch ElementFactoryInfo.lookUp(name) {
         case .found: return nil
         case .notLoadable:
-            problem.message = "element \"\(element.factory)\" can't be loaded"
-            problem.hint = "its plugin lacks something; gst-inspect-1.0 \(element.factory) says what"
+            return Finding(
+                message: "element \"\(name)\" can't be loaded",
+                hint: "its plugin lacks something; gst-inspect-1.0 \(name) says what")
         case .unknown:
-            if let package = DebianPackages.shared.package(ofElement: element.factory) {
-                problem.message += " on this machine; it is in the package \(package)"
-                problem.hint = "apt install \(package)"
-            } else if let near = NearestName.find(element.factory, among: ElementFactoryInfo.allNames) {
-                problem.hint = "did you mean \"\(near)\"?"
+            let message = "no element \"\(name)\""
+            if let package = DebianPackages.shared.package(ofElement: name) {
+                return Finding(
+                    message: "\(message) on this machine; it is in the package \(package)",
+                    hint: "apt install \(package)")
             }
+            let near = NearestName.find(name, among: ElementFactoryInfo.allNames)
+            return Finding(message: message, hint: near.map { "did you mean \"\($0)\"?" })
         }
-        return problem
     }
 
     private static func uriProblem(_ element: ParsedElement, _ direction: ParsedLink.Direction) -> Problem? {

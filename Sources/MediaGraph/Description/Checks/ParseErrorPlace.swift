@@ -5,7 +5,7 @@ enum ParseErrorPlace {
         let hint = "says GStreamer"
         if let match = message.wholeMatch(of: /could not link (\S+) to (\S+?)(?:,| with)?(?: .*)?/) {
             let link = parsed.links.first {
-                is_($0.source, String(match.1), context) && is_($0.sink, String(match.2), context)
+                isEnd($0.source, String(match.1), context) && isEnd($0.sink, String(match.2), context)
             }
             if let link, let source = context.element(of: link.source), let sink = context.element(of: link.sink) {
                 // GStreamer names elements that have no name in the description.
@@ -35,7 +35,7 @@ enum ParseErrorPlace {
         return elements.first?.range ?? 0..<bytes.count
     }
 
-    private static func is_(_ end: ParsedLink.End, _ name: String, _ context: CheckContext) -> Bool {
+    private static func isEnd(_ end: ParsedLink.End, _ name: String, _ context: CheckContext) -> Bool {
         if case .reference(let reference) = end.target, reference.text == name { return true }
         guard let index = context.element(of: end) else { return false }
         if let given = context.parsed.elements[index].name { return given.value == name }

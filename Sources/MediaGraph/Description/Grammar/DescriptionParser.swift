@@ -19,6 +19,8 @@ struct DescriptionParser {
     var afterSkipped = -1
     var result = ParsedDescription()
     var enclosing: [Int] = []
+    /// Nothing after that was read.
+    var isTooDeep = false
 
     static func parse(_ bytes: [UInt8]) -> ParsedDescription {
         let quotes = QuoteCheck.run(bytes)
@@ -94,7 +96,8 @@ struct DescriptionParser {
             let (sink, next) = isTorn ? (.broken, .broken) : parseLinkTarget(after: link)
             result.links.append(
                 ParsedLink(
-                    range: link.range, source: last, sink: sink, filter: isTorn ? nil : caps.map(parsed), linksAllPads: all))
+                    range: link.range, source: last, sink: sink, filter: isTorn ? nil : caps.map(parsed),
+                    linksAllPads: all))
             guard let next else {
                 if isBroken(sink) { ends.last = .broken }
                 return ends

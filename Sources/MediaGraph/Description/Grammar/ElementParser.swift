@@ -21,6 +21,7 @@ extension DescriptionParser {
         position += 1
         guard enclosing.count < Self.maximumDepth else {
             report(opening.range, "more than \(Self.maximumDepth) bins inside each other")
+            isTooDeep = true
             position = tokens.count
             return Ends(first: .broken, last: .broken)
         }
@@ -32,7 +33,7 @@ extension DescriptionParser {
         enclosing.removeLast()
         if let token, token.isCharacter(")") {
             position += 1
-        } else {
+        } else if !isTooDeep {
             report(opening.range, "unbalanced parenthesis", "this \"(\" isn't closed")
         }
         guard let ends else {

@@ -27,7 +27,7 @@ struct LexerPatterns {
 
     /// `_padref "."{_identifier}`
     func padReference(_ start: Int) -> Token? {
-        guard is_(".", start) else { return nil }
+        guard has(".", start) else { return nil }
         let end = identifierEnd(start + 1)
         return end > start + 1 ? Token(kind: .padReference(start + 1..<end), range: start..<end) : nil
     }
@@ -35,7 +35,7 @@ struct LexerPatterns {
     /// `_ref {_identifier}"."{_identifier}?`
     func reference(_ start: Int) -> Token? {
         let name = identifierEnd(start)
-        guard name > start, is_(".", name) else { return nil }
+        guard name > start, has(".", name) else { return nil }
         let end = max(identifierEnd(name + 1), name + 1)
         return Token(
             kind: .reference(element: start..<name, pad: end > name + 1 ? name + 1..<end : nil), range: start..<end)
@@ -45,9 +45,9 @@ struct LexerPatterns {
     func binReference(_ start: Int) -> Token? {
         let name = identifierEnd(start)
         let dot = skipSpace(name)
-        guard name > start, is_(".", dot) else { return nil }
+        guard name > start, has(".", dot) else { return nil }
         let parenthesis = skipSpace(dot + 1)
-        guard is_("(", parenthesis) else { return nil }
+        guard has("(", parenthesis) else { return nil }
         return Token(kind: .binOpening(factory: start..<name), range: start..<parenthesis + 1)
     }
 
@@ -72,7 +72,7 @@ struct LexerPatterns {
             }
         }
         let slash = "\".{_identfr}".utf8.contains(bytes[start]) ? start + 1 : start
-        if is_("/", slash), let path = stringEnd(slash + 1), path > end ?? 0 { end = path }
+        if has("/", slash), let path = stringEnd(slash + 1), path > end ?? 0 { end = path }
         return end.map { Token(kind: .uri, range: start..<$0) }
     }
 
@@ -101,7 +101,7 @@ struct LexerPatterns {
 
     private func assignEnd(_ start: Int) -> Int? {
         let equals = skipSpace(start)
-        return is_("=", equals) ? skipSpace(equals + 1) : nil
+        return has("=", equals) ? skipSpace(equals + 1) : nil
     }
 
     /// `_string {_char}+|("\""([^\"]|"\\\"")*"\"")|("'"([^']|"\\\'")*"'")`, the longest of the three
@@ -142,7 +142,7 @@ struct LexerPatterns {
 
     func lineEnd(_ start: Int) -> Int { bytes[start...].firstIndex(of: UInt8(ascii: "\n")) ?? bytes.count }
 
-    func is_(_ character: Unicode.Scalar, _ offset: Int) -> Bool {
+    func has(_ character: Unicode.Scalar, _ offset: Int) -> Bool {
         offset < bytes.count && bytes[offset] == UInt8(ascii: character)
     }
 }

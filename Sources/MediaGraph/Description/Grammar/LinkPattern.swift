@@ -5,13 +5,13 @@ extension LexerPatterns {
     /// The whole filter with both its operators is one token. `:` may stand inside caps and end them, so the longest
     /// match is found by following every way to read the text at once.
     func link(_ start: Int) -> Token? {
-        guard is_("!", start) || is_(":", start) else { return nil }
-        let isAll = is_(":", start)
+        guard has("!", start) || has(":", start) else { return nil }
+        let isAll = has(":", start)
         guard let end = filterEnd(start) else {
             return Token(kind: .link(all: isAll, caps: nil), range: start..<start + 1)
         }
         let caps = trimmed(start + 1..<end - 1)
-        return Token(kind: .link(all: isAll || is_(":", end - 1), caps: caps), range: start..<end)
+        return Token(kind: .link(all: isAll || has(":", end - 1), caps: caps), range: start..<end)
     }
 
     /// The end of the longest filter with its closing operator.
@@ -54,7 +54,7 @@ extension LexerPatterns {
     private func mediaTypeEnd(_ start: Int) -> Int? {
         guard start < bytes.count else { return nil }
         let type = bytes[start...].prefix(while: \.isMediaTypeCharacter)
-        guard !type.isEmpty, is_("/", type.endIndex) else { return nil }
+        guard !type.isEmpty, has("/", type.endIndex) else { return nil }
         let subtype = bytes[(type.endIndex + 1)...].prefix(while: \.isMediaTypeCharacter)
         return subtype.isEmpty ? nil : subtype.endIndex
     }

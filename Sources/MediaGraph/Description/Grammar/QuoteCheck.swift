@@ -8,10 +8,12 @@ enum QuoteCheck {
         var problems: [Problem] = []
     }
 
+    /// A text with more quotes that aren't closed is no description; the rest are reported where they stand.
+    private static let maximumRounds = 20
+
     static func run(_ bytes: [UInt8]) -> Outcome {
         var outcome = Outcome(tokens: Lexer.tokens(of: bytes))
-        // Each round ends one more quote with its line, and there are finitely many.
-        while let value = outcome.tokens.lazy.compactMap({ culprit(behind: $0, outcome, bytes) }).first {
+        while outcome.unclosed.count < maximumRounds, let value = culprit(outcome, bytes) {
             outcome.unclosed.insert(value)
             outcome.tokens = Lexer.tokens(of: bytes, unclosed: outcome.unclosed)
         }
@@ -19,30 +21,33 @@ enum QuoteCheck {
         return outcome
     }
 
-    /// The beginning of the value whose quote is to blame for this token.
-    private static func culprit(behind token: Token, _ outcome: Outcome, _ bytes: [UInt8]) -> Int? {
-        switch token.kind {
-        case .assignment(_, let value):
-            let patterns = LexerPatterns(bytes: bytes, unclosed: outcome.unclosed)
-            guard patterns.isQuote(bytes[value.lowerBound]), !outcome.unclosed.contains(value.lowerBound) else {
-                return nil
+    /// The beginning of the first value whose quote isn't closed, or closes what it shouldn't.
+    private static func culprit(_ outcome: Outcome, _ bytes: [UInt8]) -> Int? {
+        let patterns = LexerPatterns(bytes: bytes, unclosed: outcome.unclosed)
+        // The last value before each kind of quote that holds one.
+        var suspects: [UInt8: Range<Int>] = [:]
+        for token in outcome.tokens {
+            switch token.kind {
+            case .assignment(_, let value) where !outcome.unclosed.contains(value.lowerBound):
+                let first = bytes[value.lowerBound]
+                // A value may begin with a quote that closes within a longer word: "a"b. That is GStreamer's syntax.
+                if patterns.isQuote(first), patterns.quotedEnd(value.lowerBound) ?? .max > value.upperBound {
+                    return value.lowerBound
+                }
+                for quote in "\"'".utf8 where bytes[value].contains(quote) { suspects[quote] = value }
+            case .character(let byte):
+                // A quote by itself closed nothing. The value before it took its opening quote for a closing one, or holds
+                // one that opened nothing because it isn't at the value's beginning.
+                guard let value = suspects[byte] else { continue }
+                let newline = UInt8(ascii: "\n")
+                if bytes[value].contains(newline) || !bytes[value.upperBound..<token.range.lowerBound].contains(newline)
+                {
+                    return value.lowerBound
+                }
+            default: break
             }
-            // A value may begin with a quote that closes within a longer word: "a"b. That is GStreamer's syntax.
-            guard let end = patterns.quotedEnd(value.lowerBound), end <= value.upperBound else {
-                return value.lowerBound
-            }
-            return nil
-        case .character(let byte) where byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'"):
-            // It closed nothing. A value before it took its opening quote for a closing one, or holds a quote that opened
-            // nothing because it isn't at the value's beginning.
-            let values = outcome.tokens.prefix { $0.range.upperBound <= token.range.lowerBound }.compactMap(\.value)
-            return values.last {
-                !outcome.unclosed.contains($0.lowerBound) && bytes[$0].contains(byte)
-                    && (bytes[$0].contains(UInt8(ascii: "\n"))
-                        || !bytes[$0.upperBound..<token.range.lowerBound].contains(UInt8(ascii: "\n")))
-            }?.lowerBound
-        default: return nil
         }
+        return nil
     }
 
     private static func problem(inValueAt value: Int, _ bytes: [UInt8]) -> Problem {

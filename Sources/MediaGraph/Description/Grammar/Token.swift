@@ -27,6 +27,4 @@ struct Token {
     }
 
     var isLink: Bool { if case .link = kind { true } else { false } }
-    /// A property's value.
-    var value: Range<Int>? { if case .assignment(_, let value) = kind { value } else { nil } }
 }

@@ -37,12 +37,17 @@ struct Locator: Sendable {
         if case .expanded(let expanded) = problem.place {
             // The reader sees only the variable's name at that place.
             for expansion in map.source(of: expanded).expansions {
-                let note = "${\(expansion.name)} is \"\(expansion.value)\""
+                let note = "${\(expansion.name)} is \"\(expansion.value.shortened)\""
                 hint = hint.map { "\($0) (\(note))" } ?? note
             }
         }
         return Diagnostic(
-            severity: problem.severity, message: problem.message, range: source.range(range), hint: hint,
+            severity: problem.severity, message: problem.message.shortened, range: source.range(range), hint: hint,
             sourceLine: source.line(of: range))
     }
+}
+
+extension String {
+    /// Messages quote the text, which may be of any length.
+    fileprivate var shortened: String { count <= 160 ? self : prefix(159) + "…" }
 }

@@ -84,8 +84,7 @@ struct VariableReference: Sendable {
             }
             end = next
         }
-        let lineEnd = bytes[offset...].firstIndex(of: UInt8(ascii: "\n")) ?? bytes.count
-        return .failure(malformed(bytes, offset, lineEnd, "a variable ends with \"}\""))
+        return .failure(malformed(bytes, offset, start, "a variable ends with \"}\""))
     }
 
     /// Text that begins as a variable and isn't one.
@@ -96,7 +95,7 @@ struct VariableReference: Sendable {
 
     private static func malformed(_ bytes: [UInt8], _ start: Int, _ end: Int, _ hint: String) -> Malformed {
         // With the rest of the word, when that has the closing brace.
-        let word = bytes[end...].prefix { !$0.isSpace }
+        let word = bytes[end...].prefix(200).prefix { !$0.isSpace }
         let end = word.firstIndex(of: UInt8(ascii: "}")).map { $0 + 1 } ?? end
         return Malformed(
             range: start..<end,

@@ -105,18 +105,22 @@ final class PreprocessorElement: InPlaceTransform, ConfigurableElement, @uncheck
         return caps.intersection(accepted)
     }
 
+    override func accepts(_ caps: Caps) -> Bool {
+        guard let accepted else { return true }
+        if caps.isSubset(of: accepted), let info = VideoInfo(caps), !info.isFieldPerBuffer { return true }
+        let handler = state.withLock { $0.current?.name } ?? ""
+        postError(
+            .notNegotiated, "\(name): handler \(handler) can't take what comes in",
+            debug: "upstream gives \(caps); the handler takes \(accepted), progressive or interleaved")
+        return false
+    }
+
     override func setCaps(_ caps: Caps) -> Bool {
-        guard let accepted else {
+        guard accepted != nil else {
             stream = nil
             return true
         }
-        guard caps.isSubset(of: accepted), let info = VideoInfo(caps), !info.isFieldPerBuffer else {
-            let handler = state.withLock { $0.current?.name } ?? ""
-            postError(
-                .notNegotiated, "\(name): handler \(handler) can't take what comes in",
-                debug: "upstream gives \(caps); the handler takes \(accepted), progressive or interleaved")
-            return false
-        }
+        guard let info = VideoInfo(caps) else { return false }
         stream = (info, caps)
         Self.log.log(.debug, raw: instance.element, "format \(caps)")
         return true
