@@ -20,7 +20,8 @@ extension OwnedVideoFrame {
 
 extension MediaGraphError {
     init(_ error: PNGError) {
-        self = error == .noEncoder
+        self =
+            error == .noEncoder
             ? .unsupported(.init("PNG", actual: "\(error)")) : .processingFailed(.init("PNG", actual: "\(error)"))
     }
 

@@ -38,7 +38,7 @@ import Testing
     func exact() async throws {
         for (format, name) in [(VideoFormat.rgb24, "rgb24"), (.rgba, "rgba"), (.argb, "argb")] {
             let input = noise(format.packedLength(width: 33, height: 17))
-            let graph = try Graph("videosource name=in pace=fast ! rawdatapipe name=out format=\(name.prefix(5) == "rgb24" ? "RGB24" : name.uppercased())")
+            let graph = try Graph("videosource name=in pace=fast ! rawdatapipe name=out format=\(name.uppercased())")
             try graph.videoSource("in").attach(
                 FrameList([input], FrameDescription(width: 33, height: 17, format: FrameFormat(format))))
             let kept = Log<OwnedVideoFrame>()
@@ -72,8 +72,8 @@ import Testing
                 """)
         #expect(
             problem == """
-                p (rawdatapipe): handler snapshot: option location of snapshot: expected a file that can be written, got \
-                /nonexistent/0.png (No such file or directory)
+                p (rawdatapipe): handler snapshot: option location of snapshot: expected a file that can be written, \
+                got /nonexistent/0.png (No such file or directory)
                 """)
     }
 
@@ -87,7 +87,8 @@ import Testing
             """)
         try graph.videoSource("in").attach(
             FrameList(
-                frames, FrameDescription(width: 32, height: 18, format: FrameFormat(.rgb24), framesPerSecond: Fraction(25, 1))))
+                frames,
+                FrameDescription(width: 32, height: 18, format: FrameFormat(.rgb24), framesPerSecond: Fraction(25, 1))))
         try await graph.run()
         let (width, height) = (columns * 20 + 4, rows * 13 + 4)
         let bytes = try pixels("sheet.png", "gray")

@@ -59,7 +59,9 @@ import Testing
 
     // MARK: grayscale
 
-    @Test("grayscale keeps luma and puts chroma in the middle", arguments: [VideoFormat.i420, .nv12, .nv21, .i422, .a420])
+    @Test(
+        "grayscale keeps luma and puts chroma in the middle",
+        arguments: [VideoFormat.i420, .nv12, .nv21, .i422, .a420])
     func grayscaleYUV(_ format: VideoFormat) async throws {
         let (width, height) = (7, 5)
         let input = noise(format.packedLength(width: width, height: height))
@@ -70,7 +72,9 @@ import Testing
             output == [input.prefix(35) + [UInt8](repeating: 128, count: chroma) + input.dropFirst(35 + chroma)])
     }
 
-    @Test("grayscale makes the components of RGB one", arguments: [VideoFormat.rgb24, .bgr24, .rgba, .bgra, .argb, .abgr])
+    @Test(
+        "grayscale makes the components of RGB one",
+        arguments: [VideoFormat.rgb24, .bgr24, .rgba, .bgra, .argb, .abgr])
     func grayscaleRGB(_ format: VideoFormat) async throws {
         // White, black, and pure green in each order of bytes.
         let green: [UInt8] =
@@ -236,7 +240,9 @@ import Testing
         ])
     func refused(_ options: String, _ message: String) async throws {
         let problem = try await failure(
-            of: "videosource handler=counter ! preprocessor name=m handler=watermark options=\"\(options)\" ! rawdatapipe")
+            of: """
+                videosource handler=counter ! preprocessor name=m handler=watermark options="\(options)" ! rawdatapipe
+                """)
         #expect(problem == "m (preprocessor): \(message)")
     }
 }

@@ -25,9 +25,10 @@ import Testing
         return try folder.read("out.y4m")
     }
 
-    static let sizes = (2...9).flatMap { width in (2...9).map { (width, $0) } } + [
-        (1, 1), (404, 720), (426, 240), (641, 361), (1279, 719), (4096, 2160),
-    ]
+    static let sizes =
+        (2...9).flatMap { width in (2...9).map { (width, $0) } } + [
+            (1, 1), (404, 720), (426, 240), (641, 361), (1279, 719), (4096, 2160),
+        ]
 
     @Test("VS-6 y4m in and out again is the same, byte for byte, at odd and large sizes", arguments: sizes)
     func roundTrip(_ size: (width: Int, height: Int)) async throws {

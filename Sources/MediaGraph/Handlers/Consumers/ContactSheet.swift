@@ -5,8 +5,7 @@ import GStreamer
 /// With `every=N` the sheet shows frames 0, N, 2N … as far as it has room. By default the frames are spread evenly over the
 /// stream, however long it turns out to be: it keeps at most twice the sheet's thumbnails and drops every other one when
 /// there are more. Thumbnails are scaled by GStreamer's converter to square pixels, keep their aspect within a cell of the
-/// first frame's, and are not rotated. A stream without frames writes nothing; a graph that is stopped before the end of
-/// the stream writes no sheet.
+/// first frame's, and are not rotated. A graph that is stopped early writes what it has; a stream without frames, nothing.
 ///
 /// A missing encoder is `unsupported` at the start, a file that can't be written `invalidParameter`, at the end.
 struct ContactSheet: VideoConsumer, NamedHandler {

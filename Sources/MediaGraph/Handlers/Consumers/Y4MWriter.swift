@@ -33,7 +33,9 @@ struct Y4MWriter: VideoConsumer, NamedHandler {
         } else {
             guard !frame.info.isInterlaced else {
                 throw MediaGraphError.unsupported(
-                    .init(file.name, expected: "progressive video (put deinterlace before the pipe)", actual: "interlaced"))
+                    .init(
+                        file.name, expected: "progressive video (put deinterlace before the pipe)",
+                        actual: "interlaced"))
             }
             try file.write(current.text + "\n")
             header = current

@@ -73,5 +73,7 @@ final class ByteWriter {
         }
     }
 
-    private var failure: MediaGraphError { .processingFailed(.init("writing \(name)", actual: "\(SystemError.latest)")) }
+    private var failure: MediaGraphError {
+        .processingFailed(.init("writing \(name)", actual: "\(SystemError.latest)"))
+    }
 }

@@ -52,7 +52,8 @@ struct Y4MReader: ~Copyable {
             }
             if outcome == .interrupted || outcome == .end && line.isEmpty { return outcome }
             guard outcome == .complete, line.starts(with: "FRAME".utf8) else {
-                throw .processingFailed(.init(bytes.name, expected: "FRAME before frame \(index)", actual: "something else"))
+                throw .processingFailed(
+                    .init(bytes.name, expected: "FRAME before frame \(index)", actual: "something else"))
             }
             line.removeAll(keepingCapacity: true)
             stage = .frameBytes

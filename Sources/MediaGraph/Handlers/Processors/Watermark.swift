@@ -18,7 +18,7 @@ struct Watermark: VideoProcessor, NamedHandler {
             "corner", default: "bottom-right", "top-left, top-right, bottom-left, bottom-right or center"),
         HandlerOption("x", default: "by corner", "left edge in pixels of the frame, with y instead of corner"),
         HandlerOption("y", default: "by corner", "top edge in pixels of the frame, with x instead of corner"),
-        HandlerOption("size", default: "0.06", "the mark's height, 0.01 to 1 of the frame's; narrowed to fit its width"),
+        HandlerOption("size", default: "0.06", "the mark's height, 0.01 to 1 of the frame's; less if too wide"),
         HandlerOption("opacity", default: "0.6", "0, invisible, to 1"),
     ]
 

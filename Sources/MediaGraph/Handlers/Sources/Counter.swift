@@ -59,7 +59,7 @@ final class Counter: VideoSource, NamedHandler {
         guard let (sender, size) = link.withLock({ $0 }) else { return }
         let canvas = Mutex(CounterCanvas(width: size.width, height: size.height))
         let rate = rate
-        pump.start(sender, rate: { () throws(MediaGraphError) in rate }) { [self] (_, timestamp) throws(MediaGraphError) in
+        pump.start(sender, rate: { rate }) { [self] (_, timestamp) throws(MediaGraphError) in
             let number = sent.load(ordering: .relaxed)
             guard frames == 0 || number < frames else { return .end }
             let frame = FrameDescription(

@@ -9,7 +9,7 @@ func failure(of description: String) async throws -> String? {
     do {
         try await graph.run()
         return nil
-    } catch let error as GraphError {
+    } catch {
         return "\(error)"
     }
 }
@@ -63,7 +63,8 @@ func process(
         FrameList(
             frames,
             FrameDescription(
-                width: width, height: height, format: FrameFormat(format, range: range), framesPerSecond: Fraction(25, 1))))
+                width: width, height: height, format: FrameFormat(format, range: range),
+                framesPerSecond: Fraction(25, 1))))
     let received = Log<[UInt8]>()
     try graph.rawDataPipe("out").receive { received.add($0.packedBytes) }
     try await graph.run()
