@@ -50,7 +50,7 @@ public enum PNGEncoder {
     }
 
     private static let timeout = GstClockTime(30_000_000_000)
-    private static let pngCaps = Caps("image/png")!
+    private static let pngCaps = Caps("image/png")!.constant
 
     private static func encode(_ buffer: consuming Buffer, _ info: VideoInfo) throws(PNGError) -> [UInt8] {
         try check()
