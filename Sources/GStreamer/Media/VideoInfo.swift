@@ -51,6 +51,19 @@ public struct VideoInfo: @unchecked Sendable, Equatable {
         set { raw.colorimetry = newValue.raw }
     }
 
+    /// Where chroma samples lie among the luma samples.
+    public enum ChromaSite: Sendable { case center, left, topLeft, digitalVideo, unknown }
+
+    public var chromaSite: ChromaSite {
+        switch raw.chroma_site {
+        case GST_VIDEO_CHROMA_SITE_NONE: .center
+        case GST_VIDEO_CHROMA_SITE_H_COSITED: .left
+        case GST_VIDEO_CHROMA_SITE_COSITED: .topLeft
+        case GST_VIDEO_CHROMA_SITE_DV: .digitalVideo
+        default: .unknown
+        }
+    }
+
     public func stride(plane index: Int) -> Int {
         withUnsafeBytes(of: raw.stride) { Int($0.load(fromByteOffset: index * 4, as: Int32.self)) }
     }

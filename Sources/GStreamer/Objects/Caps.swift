@@ -16,6 +16,7 @@ public final class Caps: @unchecked Sendable, Hashable, CustomStringConvertible 
 
     /// Caps from their text; `nil` when GStreamer refuses it.
     public convenience init?(_ text: String) {
+        GStreamerRuntime.initialize()
         guard let raw = gst_caps_from_string(text) else { return nil }
         self.init(taking: raw)
     }

@@ -58,9 +58,10 @@ final class Counter: VideoSource, NamedHandler {
     func startSend() throws {
         guard let (sender, size) = link.withLock({ $0 }) else { return }
         let canvas = Mutex(CounterCanvas(width: size.width, height: size.height))
-        pump.start(sender, rate: rate) { [self] (_, timestamp) throws(MediaGraphError) in
+        let rate = rate
+        pump.start(sender, rate: { rate }) { [self] (_, timestamp) throws(MediaGraphError) in
             let number = sent.load(ordering: .relaxed)
-            guard frames == 0 || number < frames else { return false }
+            guard frames == 0 || number < frames else { return .end }
             let frame = FrameDescription(
                 width: size.width, height: size.height, format: .i420Limited, framesPerSecond: rate,
                 timestamp: timestamp)
@@ -69,7 +70,7 @@ final class Counter: VideoSource, NamedHandler {
                 try sender.send(canvas.bytes, frame)
             }
             sent.add(1, ordering: .relaxed)
-            return true
+            return .sent
         }
     }
 

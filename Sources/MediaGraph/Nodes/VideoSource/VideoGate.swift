@@ -53,6 +53,9 @@ final class VideoGate: Sendable {
         appSource.setCallbacks(
             overflowed: { [statistics] in statistics.countDrop() },
             drained: { [monitor] in monitor.withLock { _ in } })
+        appSource.staticPad("src")!.interceptEvents(named: Self.failureEvent) { [owner] event in
+            owner.postError(.processing, "\(owner.name): \(event["text", as: String.self] ?? "")")
+        }
     }
 
     // MARK: The node's side
@@ -236,9 +239,17 @@ final class VideoGate: Sendable {
         }
     }
 
+    /// The error comes on the bus when the frames sent before it have been delivered.
     func fail(_ error: MediaGraphError) {
-        owner.postError(.processing, "\(owner.name): \(error)")
+        let isQueued = monitor.withLock { state in
+            guard state.phase == .sending, state.format != nil else { return false }
+            appSource.push(Structure(Self.failureEvent, [("text", "\(error)")]))
+            return true
+        }
+        if !isQueued { owner.postError(.processing, "\(owner.name): \(error)") }
     }
+
+    private static let failureEvent = "mediagraph-source-failure"
 
     // MARK: Validation
 
