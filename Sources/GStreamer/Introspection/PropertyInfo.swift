@@ -40,6 +40,8 @@ public struct PropertyInfo: Sendable, Hashable {
     /// Its value may be driven by a `GstController`.
     public let isControllable: Bool
     public let isDeprecated: Bool
+    /// Whether the element says that it can't be set in PAUSED and PLAYING; most stock elements say nothing.
+    public let isLockedWhileRunning: Bool
     /// A number's limits.
     public let range: (minimum: String, maximum: String)?
     /// The default, as text; `nil` when it is nothing, or can't be written.
@@ -61,6 +63,7 @@ public struct PropertyInfo: Sendable, Hashable {
         isConstructOnly = has(G_PARAM_CONSTRUCT_ONLY)
         isDeprecated = has(G_PARAM_DEPRECATED)
         isControllable = flags & cgst_param_controllable.rawValue != 0
+        isLockedWhileRunning = flags & cgst_param_locked_when_running.rawValue != 0
         kind = Self.kind(specification)
         range = Self.range(specification)
         var value = Value(type: specification.pointee.value_type)

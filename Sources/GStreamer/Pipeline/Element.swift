@@ -52,6 +52,9 @@ public class Element: ObjectReference, @unchecked Sendable {
         return takeString(gst_object_get_name(UnsafeMutableRawPointer(factory).assumingMemoryBound(to: GstObject.self)))
     }
 
+    /// Whether streams end in it.
+    public var isSink: Bool { object.pointee.flags & GST_ELEMENT_FLAG_SINK.rawValue != 0 }
+
     public func staticPad(_ name: String) -> Pad? {
         gst_element_get_static_pad(element, name).map { Pad(taking: $0) }
     }

@@ -39,6 +39,12 @@ public final class Pipeline: Element, @unchecked Sendable {
     /// The elements directly in the pipeline, sources first.
     public var elements: [Element] { collect(gst_bin_iterate_sorted(bin)).reversed() }
 
+    /// The sinks directly in the pipeline, and bins that end in one, in the order of the description.
+    public var sinks: [Element] {
+        // A bin puts each new child first.
+        collect(gst_bin_iterate_sinks(bin)).reversed()
+    }
+
     /// The elements at any depth, bins before what they hold.
     public var allElements: [Element] {
         let all = Set(collect(gst_bin_iterate_recurse(bin)))

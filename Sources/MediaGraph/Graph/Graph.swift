@@ -166,7 +166,10 @@ public final class Graph: Sendable {
         case .latency: control.async { [weak self] in self?.pipeline.recalculateLatency() }
         case .stateChanged(_, let new) where message.sourceName == pipeline.name:
             tell(.stateChanged(new))
-            if new == .playing { state.withLock { $0.started() }?.resumeAll(.started) }
+            if new == .playing {
+                dumpDotFile("playing")
+                state.withLock { $0.started() }?.resumeAll(.started)
+            }
         case .qualityOfService(let jitter, let processed, let dropped):
             tell(
                 .qualityOfService(
@@ -179,6 +182,14 @@ public final class Graph: Sendable {
         }
     }
 
+    /// Ends the streams that no end has reached yet, from a thread that may not wait for it.
+    func endOtherStreams() { control.async { [pipeline] in _ = pipeline.sendEndOfStream() } }
+
+    /// Writes the graph to `$GST_DEBUG_DUMP_DOT_DIR`, where that is set, before a stop that is asked for later.
+    private func dumpDotFile(_ moment: String) {
+        control.async { [pipeline] in pipeline.dumpDotFile("mediagraph.\(moment)") }
+    }
+
     private func tell(_ event: GraphEvent) {
         for reader in state.withLock({ $0.currentReaders }) { reader.yield(event) }
     }
@@ -186,6 +197,7 @@ public final class Graph: Sendable {
     /// The first end counts.
     private func finish(_ end: GraphEnd) {
         guard let waiting = state.withLock({ $0.end(end) }) else { return }
+        if case .failed = end { dumpDotFile("error") }
         streams.end(end)
         waiting.resumeAll(.ended(end))
         for reader in waiting.readers {

@@ -1,0 +1,27 @@
+import GStreamer
+
+extension Graph {
+    /// Every problem of a description that can be found without running it, with what the nodes know of their own
+    /// properties and handlers; errors and warnings, in the order of the text.
+    public static func diagnose(
+        _ description: Description, variables: [String: String] = [:]
+    ) throws(GraphError) -> [Diagnostic] {
+        do { try Nodes.register() } catch { throw .registration(error) }
+        return description.diagnose(with: variables, additionalChecks: NodeChecks.all)
+    }
+
+    /// Two linked elements that have no format in common as things stand, with what each side gives and takes; `nil` when
+    /// every link has one. After a failed negotiation it says where it failed, which the error itself doesn't.
+    public var formatConflict: String? {
+        let conflicts = pipeline.allElements.flatMap { element in
+            element.pads.compactMap { pad -> String? in
+                guard pad.direction == .source, let peer = pad.peer, let sink = peer.parent else { return nil }
+                let (given, taken) = (pad.queryCaps(), peer.queryCaps())
+                // Upstream of the conflict, and downstream, a link's caps are just empty.
+                guard !given.isEmpty, !taken.isEmpty else { return nil }
+                return FormatConflict(from: given, to: taken, filter: nil, labels: (element.name, sink.name))?.text
+            }
+        }
+        return conflicts.last
+    }
+}
