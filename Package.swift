@@ -32,7 +32,9 @@ let package = Package(
         .target(name: "GstMediaGraph", dependencies: ["CGStreamer", "GStreamer", "MediaGraph"]),
         .executableTarget(
             name: "MediaGraphCLI",
-            dependencies: ["MediaGraph", .product(name: "ArgumentParser", package: "swift-argument-parser")]
+            dependencies: [
+                "GStreamer", "MediaGraph", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ]
         ),
     ],
     swiftLanguageModes: [.v6]

@@ -1,0 +1,108 @@
+import Dispatch
+import Glibc
+import MediaGraph
+
+/// One run of a graph from the command line: until its end, the end of its time, or a signal.
+struct GraphRun {
+    let graph: Graph
+    let title: String
+    let reporter: any RunReporter
+    /// Seconds from PLAYING on.
+    var duration: Double?
+
+    /// How long streams have to end once they were asked to.
+    static let finishLimit = Duration.seconds(5)
+
+    func run() async -> ExitStatus {
+        let (requests, requester) = AsyncStream.makeStream(of: StopReason.self)
+        let monitor = RunMonitor(graph, reporter: reporter) { requester.yield(.readerGone) }
+        let signals = Self.watchSignals(monitor, requester)
+        let events = graph.events
+        let listener = Task { for await event in events { monitor.event(event) } }
+        let finisher = Task { [graph] () -> (reason: StopReason, end: GraphEnd)? in
+            for await reason in requests {
+                monitor.finishing(reason)
+                return (reason, await graph.finish(within: Self.finishLimit))
+            }
+            return nil
+        }
+
+        monitor.begin(title)
+        let end = await waitUntilEnd(monitor, requester)
+        requester.finish()
+        let finished = await finisher.value
+        await listener.value
+        let status = await report(end, finished, to: monitor)
+        await graph.stop()
+        withExtendedLifetime(signals) {}
+        return status
+    }
+
+    private func waitUntilEnd(
+        _ monitor: RunMonitor, _ requester: AsyncStream<StopReason>.Continuation
+    ) async -> Result<GraphEnd, GraphError> {
+        do throws(GraphError) {
+            try await graph.start()
+            let timer = monitor.started()
+            let alarm = Task { [duration] in
+                guard let duration else { return }
+                try await Task.sleep(for: .seconds(duration))
+                requester.yield(.duration)
+            }
+            defer {
+                timer.cancel()
+                alarm.cancel()
+            }
+            return .success(try await graph.waitUntilEnd())
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// Tells how it ended, before the graph is stopped.
+    private func report(
+        _ end: Result<GraphEnd, GraphError>, _ finished: (reason: StopReason, end: GraphEnd)?, to monitor: RunMonitor
+    ) async -> ExitStatus {
+        var error: GraphError?
+        switch (end, finished?.end) {
+        case (.failure(let failure), _): error = failure
+        // The graph was stopped behind whoever finished it, who knows best.
+        case (.success(.failed(let failure)), _), (.success(.stopped), .failed(let failure)?): error = .failed(failure)
+        case (.success(.endOfStream), _), (.success(.stopped), .endOfStream?):
+            await monitor.end(finished?.reason ?? .endOfStream, .success)
+            return .success
+        case (.success(.stopped), .stopped?), (.success(.stopped), nil): break
+        }
+        guard let error else {
+            await monitor.end(.forced, .forced)
+            return .forced
+        }
+        await monitor.end(.error, .failure, failure: RunFailure(error, formatConflict: conflict(behind: error)))
+        return .failure
+    }
+
+    /// GStreamer's error says only that a negotiation failed, and is posted by the source, wherever that was.
+    private func conflict(behind error: GraphError) -> String? {
+        guard case .failed(let failure) = error, failure.debug.contains("not-negotiated") else { return nil }
+        return graph.formatConflict
+    }
+
+    private static func watchSignals(
+        _ monitor: RunMonitor, _ requester: AsyncStream<StopReason>.Continuation
+    ) -> [SignalWatch] {
+        // A reader that goes away is seen where something is written to it.
+        signal(SIGPIPE, SIG_IGN)
+        let queue = DispatchQueue(label: "mediagraph.signals")
+        let count = SignalCount()
+        return [
+            SignalWatch([SIGINT, SIGTERM], on: queue) { number in
+                switch count.count() {
+                case .first: requester.yield(number == SIGINT ? .interrupted : .terminated)
+                case .repeated: break
+                case .again: monitor.exitAtOnce()
+                }
+            },
+            SignalWatch([SIGTSTP], on: queue) { _ in monitor.suspend() },
+        ]
+    }
+}
