@@ -19,10 +19,12 @@ struct CheckCommand: ParsableCommand {
             EXAMPLES
               mediagraph check Pipelines/*.pipeline
               mediagraph check call.pipeline ROOM=demo
-              mediagraph check 'videotestsrc ! preprocesor handler=invert ! fakesink'
+              mediagraph check 'videotestsrc ! preprocesor ! fakesink'
 
             EXIT STATUS
-              0 when all are fine (warnings aside), 2 when one isn't, 64 for a wrong command line.
+              0    all are fine, warnings aside
+              2    one isn't
+              64   the command line is wrong
             """)
 
     @Argument(
@@ -35,20 +37,20 @@ struct CheckCommand: ParsableCommand {
     @Flag(help: "Print JSON, a line for each description.")
     var json = false
 
+    func validate() throws { _ = try inputs() }
+
     func run() throws {
-        let words = CommandWords(words)
-        let inputs: [DescriptionInput]
-        do { inputs = try DescriptionInput.several(words.rest) } catch InputError.missing {
-            throw ValidationError("\(InputError.missing)")
-        } catch {
-            DiagnosticReport().error("\(error)")
-            throw ExitStatus.wrongDescription.exitCode
-        }
         try libraries.load()
-        var check = DescriptionsCheck(variables: words.variables, printsJSON: json)
-        for input in inputs { check.check(input) }
+        var check = DescriptionsCheck(variables: CommandWords(words).variables, printsJSON: json)
+        for input in try inputs() { check.check(input) }
         check.finish()
         if check.hasFailed { throw ExitStatus.wrongDescription.exitCode }
+    }
+}
+
+extension CheckCommand {
+    private func inputs() throws -> [DescriptionInput] {
+        do { return try DescriptionInput.several(CommandWords(words).rest) } catch { throw ValidationError("\(error)") }
     }
 }
 

@@ -18,12 +18,14 @@ struct GraphCommand: ParsableCommand {
 
             EXAMPLES
               mediagraph graph call.pipeline -o call.svg
-              mediagraph graph 'videotestsrc ! tee name=t ! queue ! fakesink t. ! queue ! fakesink' -o tee.png
+              mediagraph graph videotestsrc ! videoconvert ! autovideosink -o x.png
               mediagraph graph call.pipeline | dot -Tx11
 
             EXIT STATUS
-              0 when it was drawn, 1 when the file can't be written or drawn, 2 for a wrong description, 64 for a wrong \
-            command line.
+              0    it was drawn
+              1    it can't be drawn, or the file can't be written
+              2    the description is wrong
+              64   the command line is wrong
             """)
 
     @Argument(
@@ -47,17 +49,15 @@ struct GraphCommand: ParsableCommand {
     private var format: String { (output as NSString).pathExtension.lowercased() }
 
     func validate() throws {
+        _ = try input()
         guard output != "-", !(Self.textFormats + Graphviz.formats).contains(format) else { return }
         throw ValidationError("\"\(output)\" should end in .svg, .png, .pdf or .dot")
     }
 
     func run() throws {
-        let words = CommandWords(words)
-        let input: DescriptionInput
-        do { input = try DescriptionInput.single(words.rest) } catch { throw ValidationError("\(error)") }
         try libraries.load()
-        let description = try input.loadOrExit()
-        let text = try picture(description, words.variables)
+        let description = try input().loadOrExit()
+        let text = try picture(description, CommandWords(words).variables)
         if output == "-" {
             StandardStreams.write(text, to: .standardOutput)
             return
@@ -76,6 +76,8 @@ struct GraphCommand: ParsableCommand {
             throw ExitStatus.failure.exitCode
         }
     }
+
+    private func input() throws -> DescriptionInput { try .single(validating: words) }
 
     private func picture(_ description: Description, _ variables: [String: String]) throws -> String {
         let report = DiagnosticReport()

@@ -14,8 +14,8 @@ struct MediaGraphCommand: AsyncParsableCommand {
               ${CAMERA:-videotestsrc} ! videoconvert ! rawdatapipe handler=count
 
             Begin with
-              mediagraph run 'videosource handler=counter ! rawdatapipe handler=count' --duration 5
               mediagraph inspect
+              mediagraph run videosource handler=counter ! rawdatapipe --duration 5
             """,
         version: "mediagraph \(MediaGraphVersion.current) (GStreamer \(GStreamerRuntime.version))",
         subcommands: [RunCommand.self, CheckCommand.self, InspectCommand.self, GraphCommand.self])

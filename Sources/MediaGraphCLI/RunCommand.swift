@@ -17,25 +17,34 @@ struct RunCommand: AsyncParsableCommand {
 
             EXAMPLES
               mediagraph run Pipelines/privacy-camera.pipeline CAMERA=/dev/video0
-              mediagraph run 'videosource handler=counter ! rawdatapipe handler=count' --duration 1m30s
-              mediagraph run videotestsrc ! videoconvert ! rawdatapipe name=frames --frames 100 --json
-              mediagraph run --load ./libvignette.so 'videotestsrc ! preprocessor handler=vignette ! autovideosink'
+              mediagraph run videosource handler=counter ! rawdatapipe --frames 9
+              mediagraph run 'videotestsrc ! rawdatapipe' --duration 1m30s --json
+              mediagraph run --load ./libmine.so mine.pipeline
 
             JSON LINES
               Each line of --json is an object with "event":
-              start      version, title, nodes [name, element]
-              progress   time, position and duration where known (seconds); nodes [name, element, frames, \
-            framesPerSecond, dropped, refused, handlerMilliseconds a frame, latencyMilliseconds]
-              status     node, on: a pipe's sender started or stopped
-              warning, error   element, factory, message, detail, formatConflict
-              diagnostic severity, message, file, line, column, length, hint: what is wrong with the description
-              finishing  reason: streams are asked to end
-              end        reason (end-of-stream, duration, interrupted, terminated, reader-gone, error, forced), \
-            exitStatus, time, frames, dropped, latencyMilliseconds {p50, p99}, nodes
+              start       version, title, nodes
+              progress    time, position, duration (seconds), nodes
+              status      node, on: a pipe's sender started or stopped
+              warning     element, factory, message, detail
+              error       element, factory, message, detail, formatConflict
+              diagnostic  severity, message, file, line, column, length, hint
+              finishing   reason: streams are asked to end
+              end         reason, exitStatus, time, frames, dropped, nodes,
+                          latencyMilliseconds {p50, p99}
+
+              A node has name and element, and from the first progress on frames,
+              framesPerSecond, dropped, refused, handlerMilliseconds a frame and
+              latencyMilliseconds. A reason is end-of-stream, duration,
+              interrupted, terminated, reader-gone, error or forced. What isn't
+              known is left out.
 
             EXIT STATUS
-              0 at the end of the streams, 1 when an element failed, 2 for a wrong description, 64 for a wrong command \
-            line, 130 when it was stopped before its streams had ended.
+              0    the streams came to their end
+              1    an element failed
+              2    the description is wrong
+              64   the command line is wrong
+              130  it was stopped before its streams had ended
             """)
 
     @Argument(
@@ -61,17 +70,15 @@ struct RunCommand: AsyncParsableCommand {
     var quiet = false
 
     func validate() throws {
+        _ = try input()
         if json, quiet { throw ValidationError("--json and --quiet exclude each other") }
         if frames == 0 { throw ValidationError("--frames needs at least one frame") }
     }
 
     func run() async throws {
-        let words = CommandWords(words)
-        let input: DescriptionInput
-        do { input = try DescriptionInput.single(words.rest) } catch { throw ValidationError("\(error)") }
         try libraries.load()
-        let description = try input.loadOrExit()
-        let graph = try makeGraph(description, words.variables)
+        let description = try input().loadOrExit()
+        let graph = try makeGraph(description, CommandWords(words).variables)
         do throws(GraphError) {
             if let frames { try graph.endAfter(frames: frames) }
         } catch {
@@ -83,6 +90,8 @@ struct RunCommand: AsyncParsableCommand {
         let status = await run.run()
         if status != .success { throw status.exitCode }
     }
+
+    private func input() throws -> DescriptionInput { try .single(validating: words) }
 
     private var reporter: any RunReporter {
         if json { return JSONReporter() }
@@ -114,7 +123,7 @@ struct RunCommand: AsyncParsableCommand {
             }
         }
         do {
-            let found = try Graph.diagnose(description, variables: variables)
+            let found = try Graph.diagnose(description, variables: variables, isMadeNext: true)
             let hasErrors = found.contains { $0.severity == .error }
             show(found)
             for text in DiagnosticReport.unusedVariables(variables, of: [description]) { report.warning(text) }

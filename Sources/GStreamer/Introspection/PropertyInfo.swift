@@ -47,11 +47,15 @@ public struct PropertyInfo: Sendable, Hashable {
     /// The default, as text; `nil` when it is nothing, or can't be written.
     public let defaultText: String?
 
+    /// The class that declares it: the element's own, or one that it inherits from.
+    public let declaringTypeName: String
+
     /// The class that was asked.
     package let owner: GType
 
     private init(_ specification: UnsafeMutablePointer<GParamSpec>, owner: GType) {
         self.owner = owner
+        declaringTypeName = String(cString: g_type_name(specification.pointee.owner_type))
         let flags = specification.pointee.flags.rawValue
         func has(_ flag: GParamFlags) -> Bool { flags & flag.rawValue != 0 }
         name = String(cString: specification.pointee.name)

@@ -12,7 +12,7 @@ extension Graph {
         guard let (element, pad) = countingPlace else {
             throw .wrongUsage("nothing counts frames: the graph has neither a rawdatapipe nor a sink")
         }
-        pad.endStream(afterBuffers: count) { [weak self] in self?.endOtherStreams() }
+        pad.endStream(afterBuffers: count) { [weak self] in self?.requestEndOfStream() }
         return element.name
     }
 

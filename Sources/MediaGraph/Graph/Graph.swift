@@ -26,11 +26,9 @@ public final class Graph: Sendable {
     }
 
     public init(_ description: Description, variables: [String: String] = [:]) throws(GraphError) {
-        do { try Nodes.register() } catch { throw .registration(error) }
         self.description = description
-        let problems = description.diagnose(
-            with: variables, additionalChecks: NodeChecks.all, parses: false
-        ).filter { $0.severity == .error }
+        let problems = try Self.diagnose(description, variables: variables, isMadeNext: true)
+            .filter { $0.severity == .error }
         guard problems.isEmpty else { throw .description(DescriptionError(diagnostics: problems)) }
         let expanded: ExpandedDescription
         do { expanded = try description.expanded(with: variables) } catch { throw .description(error) }
@@ -182,8 +180,9 @@ public final class Graph: Sendable {
         }
     }
 
-    /// Ends the streams that no end has reached yet, from a thread that may not wait for it.
-    func endOtherStreams() { control.async { [pipeline] in _ = pipeline.sendEndOfStream() } }
+    /// Asks the sources to end their streams, and returns at once; `waitUntilEnd` returns when everything has arrived.
+    /// Unlike ``finish(within:)`` it doesn't stop the graph then, so its counters can still be read.
+    public func requestEndOfStream() { control.async { [pipeline] in _ = pipeline.sendEndOfStream() } }
 
     /// Writes the graph to `$GST_DEBUG_DUMP_DOT_DIR`, where that is set, before a stop that is asked for later.
     private func dumpDotFile(_ moment: String) {

@@ -3,10 +3,18 @@ import GStreamer
 extension Graph {
     /// Every problem of a description that can be found without running it, with what the nodes know of their own
     /// properties and handlers; errors and warnings, in the order of the text.
+    ///
+    /// - Parameter isMadeNext: whether a graph is made of it next. Then a description without problems isn't parsed here
+    ///   too, and the elements that it doesn't name are called what GStreamer's users expect: `videosource0`.
     public static func diagnose(
-        _ description: Description, variables: [String: String] = [:]
+        _ description: Description, variables: [String: String] = [:], isMadeNext: Bool = false
     ) throws(GraphError) -> [Diagnostic] {
         do { try Nodes.register() } catch { throw .registration(error) }
+        if isMadeNext {
+            let found = description.diagnose(with: variables, additionalChecks: NodeChecks.all, parses: false)
+            if found.allSatisfy({ $0.severity != .error }) { return found }
+            // What templates can't tell, GStreamer's own parser has the last word on.
+        }
         return description.diagnose(with: variables, additionalChecks: NodeChecks.all)
     }
 

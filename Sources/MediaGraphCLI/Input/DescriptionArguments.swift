@@ -33,3 +33,10 @@ enum DescriptionHelp {
         NAME=value, in capital letters, is the value of a ${NAME} in the description.
         """
 }
+
+extension DescriptionInput {
+    /// The one input that a command's words name, or a wrong command line.
+    static func single(validating words: [String]) throws -> DescriptionInput {
+        do { return try single(CommandWords(words).rest) } catch { throw ValidationError("\(error)") }
+    }
+}

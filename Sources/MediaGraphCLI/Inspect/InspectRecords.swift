@@ -31,6 +31,8 @@ struct ElementRecord: Codable, Equatable {
         /// Whether it can't be set while the graph runs, where the class says so.
         var isLockedWhileRunning: Bool
         var isDeprecated: Bool
+        /// The class that it inherits it from; missing for one of its own.
+        var inheritedFrom: String?
     }
 
     struct Message: Codable, Equatable {
@@ -97,7 +99,11 @@ extension ElementRecord {
                 presence: pad.presence.rawValue, caps: pad.caps.description)
         }
         // An element's parent is the bin that it is in: nobody sets it.
-        properties = info.properties.filter { $0.name != "parent" }.map(Property.init)
+        properties = info.properties.filter { $0.name != "parent" }.map { property in
+            var record = Property(property)
+            if property.declaringTypeName != info.typeName { record.inheritedFrom = property.declaringTypeName }
+            return record
+        }
         messages = info.messages.map { Message(name: $0.name, meaning: $0.text) }
         handlers = HandlerRegistry.Kind.allCases.first { $0.node == info.name }.map(HandlerRecord.all)
     }
@@ -128,8 +134,8 @@ extension ElementRecord.Property {
             case .caps: "caps"
             case .structure: "structure"
             case .array: "array"
-            case .enumeration: "one of"
-            case .flags: "any of, joined by +"
+            case .enumeration: "enumeration"
+            case .flags: "flags"
             case .element: "element"
             case .other: property.typeName
             }

@@ -44,7 +44,7 @@ struct InspectText {
         lines += ["", style.paint("options", .bold)]
         if handler.options.isEmpty { lines.append("  none") }
         lines += optionLines(handler.options, indent: 2)
-        let example = handler.options.first { !$0.defaultValue.isEmpty && !$0.defaultValue.contains(" ") }
+        let example = handler.options.first { Double($0.defaultValue) != nil }
         let options = example.map { " options=\"\($0.name)=\($0.defaultValue)\"" } ?? ""
         lines += ["", style.paint("in a description", .bold), "  \(handler.node) handler=\(handler.name)\(options)"]
         return lines.joined(separator: "\n")
@@ -74,7 +74,11 @@ struct InspectText {
         let origin = element.plugin.map { "plugin \($0)" } ?? "part of this program"
         lines.append("  " + style.paint("\(element.classification) · \(origin)", .dim))
         lines += section("pads", element.pads.map(pad))
-        lines += section("properties", element.properties.map(property))
+        lines += section("properties", element.properties.filter { $0.inheritedFrom == nil }.map(property))
+        for parent in Set(element.properties.compactMap(\.inheritedFrom)).sorted() {
+            lines += section(
+                "properties of every \(parent)", element.properties.filter { $0.inheritedFrom == parent }.map(property))
+        }
         lines += section("messages", element.messages.map { "  \(style.paint($0.name, .name))\n\(paragraph($0.meaning))" })
         if let handlers = element.handlers {
             lines += section("handlers", handlers.flatMap { handlerLines($0, column: 16) })
@@ -101,11 +105,12 @@ struct InspectText {
 
     private func property(_ property: ElementRecord.Property) -> String {
         var facts = [property.type]
+        if property.choices != nil { facts[0] = property.type == "flags" ? "any of these, joined by +" : "one of these" }
         if let minimum = property.minimum, let maximum = property.maximum { facts[0] += " \(minimum) … \(maximum)" }
         if let choices = property.choices, !listsChoices(choices) {
             facts[0] += ": " + choices.map(\.nick).joined(separator: ", ")
         }
-        if let value = property.defaultValue { facts.append("default \(value.isEmpty ? "\"\"" : value)") }
+        if let value = property.defaultValue, property.isWritable { facts.append("default \(value.isEmpty ? "\"\"" : value)") }
         if !property.isWritable { facts.append("read only") }
         if !property.isReadable { facts.append("write only") }
         if property.isLockedWhileRunning { facts.append("locked while running") }

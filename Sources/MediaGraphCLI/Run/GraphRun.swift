@@ -19,21 +19,15 @@ struct GraphRun {
         let signals = Self.watchSignals(monitor, requester)
         let events = graph.events
         let listener = Task { for await event in events { monitor.event(event) } }
-        let finisher = Task { [graph] () -> (reason: StopReason, end: GraphEnd)? in
-            for await reason in requests {
-                monitor.finishing(reason)
-                return (reason, await graph.finish(within: Self.finishLimit))
-            }
-            return nil
-        }
+        let finisher = Task { await finish(at: requests, monitor) }
 
         monitor.begin(title)
         let end = await waitUntilEnd(monitor, requester)
         requester.finish()
-        let finished = await finisher.value
-        await listener.value
-        let status = await report(end, finished, to: monitor)
+        finisher.cancel()
+        let status = await report(end, requested: await finisher.value, to: monitor)
         await graph.stop()
+        listener.cancel()
         withExtendedLifetime(signals) {}
         return status
     }
@@ -59,23 +53,33 @@ struct GraphRun {
         }
     }
 
-    /// Tells how it ended, before the graph is stopped.
-    private func report(
-        _ end: Result<GraphEnd, GraphError>, _ finished: (reason: StopReason, end: GraphEnd)?, to monitor: RunMonitor
-    ) async -> ExitStatus {
-        var error: GraphError?
-        switch (end, finished?.end) {
-        case (.failure(let failure), _): error = failure
-        // The graph was stopped behind whoever finished it, who knows best.
-        case (.success(.failed(let failure)), _), (.success(.stopped), .failed(let failure)?): error = .failed(failure)
-        case (.success(.endOfStream), _), (.success(.stopped), .endOfStream?):
-            await monitor.end(finished?.reason ?? .endOfStream, .success)
-            return .success
-        case (.success(.stopped), .stopped?), (.success(.stopped), nil): break
+    /// Waits for the first request to end, and ends the streams; by force when they don't end in time.
+    private func finish(at requests: AsyncStream<StopReason>, _ monitor: RunMonitor) async -> StopReason? {
+        for await reason in requests {
+            monitor.finishing(reason)
+            graph.requestEndOfStream()
+            do { try await Task.sleep(for: Self.finishLimit) } catch { return reason }
+            monitor.freeze()
+            await graph.stop()
+            return .forced
         }
-        guard let error else {
+        return nil
+    }
+
+    /// Tells how it ended, before the graph is stopped and its counters are gone.
+    private func report(
+        _ end: Result<GraphEnd, GraphError>, requested: StopReason?, to monitor: RunMonitor
+    ) async -> ExitStatus {
+        let error: GraphError
+        switch end {
+        case .success(.endOfStream):
+            await monitor.end(requested ?? .endOfStream, .success)
+            return .success
+        case .success(.stopped):
             await monitor.end(.forced, .forced)
             return .forced
+        case .success(.failed(let failure)): error = .failed(failure)
+        case .failure(let failure): error = failure
         }
         await monitor.end(.error, .failure, failure: RunFailure(error, formatConflict: conflict(behind: error)))
         return .failure

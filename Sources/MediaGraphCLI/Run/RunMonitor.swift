@@ -15,6 +15,8 @@ final class RunMonitor: Sendable {
         var began: DispatchTime?
         var lastReport = 0.0
         var lastProgress: [ElementProgress] = []
+        /// From before a forced stop.
+        var frozen: [ElementProgress]?
         var isOver = false
 
         /// Seconds since then.
@@ -79,6 +81,12 @@ final class RunMonitor: Sendable {
 
     func finishing(_ reason: StopReason) { queue.async { [self] in update { $0.reporter.finishing(reason) } } }
 
+    /// Keeps the counters as they are for the last report: the graph is about to be stopped, which resets some.
+    func freeze() {
+        let progress = graph.progress
+        state.withLock { $0.frozen = progress }
+    }
+
     /// The last report; returns when it has been given.
     func end(_ reason: StopReason, _ status: ExitStatus, failure: RunFailure? = nil) async {
         await withCheckedContinuation { continuation in
@@ -96,7 +104,7 @@ final class RunMonitor: Sendable {
             if let failure { state.reporter.failed(failure) }
             state.isOver = true
             // An error before PLAYING leaves nothing to sum up.
-            let sample = state.meter.total(progress, at: state.time ?? 0)
+            let sample = state.meter.total(state.frozen ?? progress, at: state.time ?? 0)
             state.reporter.end(
                 RunSummary(reason: reason, status: status, sample: sample, latency: state.meter.latencies.summary))
         }
