@@ -36,6 +36,16 @@ let package = Package(
                 "GStreamer", "MediaGraph", .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]
         ),
+        .systemLibrary(name: "CGStreamerCheck", path: "Tests/CGStreamerCheck", pkgConfig: "gstreamer-check-1.0"),
+        .target(
+            name: "TestSupport", dependencies: ["CGStreamer", "CGStreamerCheck", "GStreamer", "MediaGraph"],
+            path: "Tests/TestSupport", swiftSettings: lifetimes
+        ),
+        .executableTarget(name: "LeakProbe", dependencies: ["GStreamer", "MediaGraph"], path: "Tests/LeakProbe"),
+        .testTarget(
+            name: "MediaGraphTests", dependencies: ["GStreamer", "MediaGraph", "TestSupport", "LeakProbe"],
+            swiftSettings: lifetimes
+        ),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -70,4 +70,6 @@ GParamSpec *cgst_param_spec_ranged_uint64(const char *name, const char *nick, co
     return G_PARAM_SPEC(spec);
 }
 
+void cgst_mini_object_may_be_leaked(void *object) { GST_MINI_OBJECT_FLAG_SET(object, GST_MINI_OBJECT_FLAG_MAY_BE_LEAKED); }
+
 void *cgst_class_of(void *instance) { return ((GTypeInstance *)instance)->g_class; }

@@ -34,6 +34,10 @@ GParamSpec *cgst_param_spec_ranged_int(const char *name, const char *nick, const
 GParamSpec *cgst_param_spec_ranged_uint64(const char *name, const char *nick, const char *blurb, guint64 minimum,
                                           guint64 maximum, guint64 default_value, GParamFlags flags);
 
+/// GST_MINI_OBJECT_FLAG_SET with GST_MINI_OBJECT_FLAG_MAY_BE_LEAKED.
+void cgst_mini_object_may_be_leaked(void *object);
+
+/// The class structure of an instance (G_OBJECT_GET_CLASS).
 void *cgst_class_of(void *instance);
 
 G_END_DECLS

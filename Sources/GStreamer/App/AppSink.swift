@@ -45,6 +45,12 @@ public final class AppSink: Element, @unchecked Sendable {
         gst_app_sink_set_callbacks(sink, &callbacks, box) { Unmanaged<Box>.fromOpaque($0!).release() }
     }
 
+    /// Lets the delegate go; for a delegate that holds the appsink. Not while data flows.
+    public func removeDelegate() {
+        var none = GstAppSinkCallbacks()
+        gst_app_sink_set_callbacks(sink, &none, nil, nil)
+    }
+
     private final class Box: Sendable {
         let delegate: any AppSinkDelegate
         init(_ delegate: any AppSinkDelegate) { self.delegate = delegate }

@@ -74,5 +74,5 @@ public struct BufferAccess {
 }
 
 private enum ReferenceClock {
-    static let unix = Caps("timestamp/x-unix")!
+    static let unix = Caps("timestamp/x-unix")!.constant
 }

@@ -1,4 +1,5 @@
 import CGStreamer
+import CGStreamerShims
 
 /// Media formats: what a pad can carry, or does carry.
 public final class Caps: @unchecked Sendable, Hashable, CustomStringConvertible {
@@ -21,6 +22,12 @@ public final class Caps: @unchecked Sendable, Hashable, CustomStringConvertible 
 
     deinit {
         gst_caps_unref(raw)
+    }
+
+    /// The same, for a constant of the program: the leaks tracer doesn't count it.
+    public var constant: Caps {
+        cgst_mini_object_may_be_leaked(raw)
+        return self
     }
 
     public static var any: Caps { Caps(taking: gst_caps_new_any()) }

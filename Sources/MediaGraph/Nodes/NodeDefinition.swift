@@ -10,7 +10,7 @@ enum NodeDefinition {
     static let formatNames = VideoFormat.allCases.map(\.gstreamerName).joined(separator: ", ")
 
     /// Raw video in memory that the CPU reads.
-    static let systemMemoryCaps = Caps("video/x-raw, format={ \(formatNames) }")!
+    static let systemMemoryCaps = Caps("video/x-raw, format={ \(formatNames) }")!.constant
 
     /// Caps with just these formats, in this order of preference.
     static func caps(formats: [VideoFormat]) -> Caps {

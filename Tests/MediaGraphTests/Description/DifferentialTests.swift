@@ -68,11 +68,11 @@ import Testing
         "videotestsrc foreground-color=0xff00ff00 ! fakesink",
         "audiotestsrc volume=1e-3 freq=.5 ! fakesink",
         "videotestsrc ! videobox border-alpha=0 top=-10 ! fakesink",
-        "audiomixmatrix in-channels=2 out-channels=1 matrix=\"<<(float)1.0,(float)0.5>>\" ! fakesink",
+        "audiomixmatrix in-channels=2 out-channels=1 matrix=\"<<(double)1.0,(double)0.5>>\" ! fakesink",
         "playbin video-sink=\"videoconvert ! fakesink\" flags=video+audio",
         "playbin flags=0x3 audio-sink=fakesink",
         "videotestsrc ! videoconvert ! videoscale ! videorate ! video/x-raw,framerate=15/1 ! queue leaky=downstream max-size-buffers=1 ! fakesink",
-        "fakesrc ! funnel name=f ! fakesink fakesrc ! f. fakesrc ! f.sink_7",
+        "fakesrc ! input-selector name=f ! fakesink fakesrc ! f. fakesrc ! f.sink_7",
         "audiotestsrc ! opusenc ! rtpopuspay pt=97 ! udpsink host=127.0.0.1 port=5000",
         "rtpbin name=r fakesrc ! r.send_rtp_sink_0 r.send_rtp_src_0 ! fakesink r.send_rtcp_src_0 ! fakesink",
     ]
@@ -135,7 +135,7 @@ import Testing
         let pieces = [
             "identity", "identity", "fakesrc", "fakesink", "!", "!", "!", ":", "(", ")", "bin.(", "a.", "b.src", ".sink", ",", ".",
             "name=a", "name=b", "silent=true", "dump=\"true\"", "video/x-raw", ",width=5", ";", "\"", "'", "\\", "=", "#", " ", " ",
-            " ", "\n", "a", "x", "{",
+            " ", "\n", "x", "{", "identity ! identity", "fakesrc ! fakesink", "queue name=a",
         ]
         var random = SplitMix(seed: 0x6772_3200)
         var accepted = 0
@@ -151,6 +151,9 @@ import Testing
                 problem.isCertain && !parsed.problems.contains(problem)
             }
             if otherProblems.contains(where: { $0.severity == .error && !$0.message.hasPrefix("no element") }) { continue }
+            // GStreamer 1.22 itself crashes on a reference when a syntax error, or a missing element, leaves it no element.
+            let refers = Lexer.tokens(of: Array(text.utf8)).contains { if case .reference = $0.kind { true } else { false } }
+            if refers, !parsed.problems.isEmpty || CheckContext(parsed).factories.isEmpty { continue }
             let verdict = DescriptionProbe.parse(text)
             if let verdict, verdict.isSyntaxError {
                 #expect(!parsed.problems.isEmpty, "\(text.debugDescription): \(verdict.message)")
@@ -191,6 +194,7 @@ import Testing
 
     private static func links(of parsed: ParsedDescription, _ pairs: [Int: Int]) throws -> Set<Connection> {
         let context = CheckContext(parsed)
+        let caps = ElementFactoryInfo.find("capsfilter")?.property("caps")
         return Set(
             try parsed.links.compactMap { link in
                 let source = try #require(context.element(of: link.source))
@@ -203,20 +207,19 @@ import Testing
                 }
                 return Connection(
                     source: pairs[source]!, sink: pairs[sink]!,
-                    filter: try link.filter.map { try Caps(checking: $0.text).description })
+                    filter: link.filter.flatMap { caps?.normalized($0.text) })
             })
     }
 
     /// Links between elements of the text; what goes through a filter is one link.
-    private static func links(of actual: PipelineSnapshot, _ elements: Set<Int>) throws -> Set<Connection> {
+    private static func links(of actual: PipelineSnapshot, _ elements: Set<Int>) -> Set<Connection> {
         var result: Set<Connection> = []
         for link in actual.links where elements.contains(link.source) {
             if elements.contains(link.sink) {
                 result.insert(Connection(source: link.source, sink: link.sink, filter: nil))
             } else if let next = actual.links.first(where: { $0.source == link.sink }) {
-                let caps = actual.items[link.sink].properties["caps"] ?? ""
-                result.insert(
-                    Connection(source: link.source, sink: next.sink, filter: try Caps(checking: caps).description))
+                let caps = actual.items[link.sink].properties["caps"]
+                result.insert(Connection(source: link.source, sink: next.sink, filter: caps))
             }
         }
         return result

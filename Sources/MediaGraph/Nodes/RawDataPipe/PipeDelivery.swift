@@ -33,7 +33,7 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
 
     let statistics = NodeStatistics()
     private let owner: WeakElement
-    private let appSink: AppSink
+    let appSink: AppSink
     private var consumer: ConsumerHandle?
     private var settings = PipeSettings()
     private var format = VideoFormat.i420

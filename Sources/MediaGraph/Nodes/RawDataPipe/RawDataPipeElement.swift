@@ -94,6 +94,11 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
         }
     }
 
+    deinit {
+        // The appsink holds its delegate, which holds the appsink.
+        delivery.appSink.removeDelegate()
+    }
+
     private func attach(_ abi: MGVideoConsumer) throws(MediaGraphError) {
         guard !isRunning else {
             throw .lockedWhileRunning(.init("\(name)'s handler", expected: "to be attached before the graph runs"))
@@ -132,7 +137,7 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
         return preferred.appending(Self.convertibleCaps)
     }
 
-    private static let convertibleCaps = Caps.anyRawVideo
+    private static let convertibleCaps = Caps.anyRawVideo.constant
 
     private func accepts(_ caps: Caps) -> Bool {
         let accepted = acceptedCaps

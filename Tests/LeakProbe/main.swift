@@ -1,0 +1,115 @@
+import Foundation
+import GStreamer
+import MediaGraph
+
+// One scenario, then gst_deinit(), so that GStreamer's leaks tracer reports what is still alive. The tests run it as a
+// child with GST_TRACERS=leaks and read its standard error.
+
+/// Waits for what graphs let go of on their own queues.
+func settle() async throws { try await Task.sleep(for: .milliseconds(200)) }
+
+let scenario = CommandLine.arguments.dropFirst().first ?? ""
+try Nodes.register()
+
+func walkStates(_ factory: String) {
+    var random = UInt64(42)
+    for _ in 0..<50 {
+        let pipeline = Pipeline()
+        let element = Element(factory: factory)!
+        pipeline.add(element)
+        for _ in 0..<6 {
+            random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            let state = State.allCases[Int(random >> 33) % State.allCases.count]
+            element.setState(state)
+        }
+        element.setState(.null)
+        pipeline.setState(.null)
+    }
+}
+
+func run(_ text: String) async throws {
+    let graph = try Graph(text)
+    _ = try await graph.run()
+}
+
+/// Keeps some frames of a stream and lets others go.
+func keepFrames() async throws {
+    let graph = try Graph("videosource handler=counter pace=fast options=\"frames=200,width=160,height=90\" ! rawdatapipe name=p")
+    var kept: [OwnedVideoFrame] = []
+    let frames = try graph.rawDataPipe("p").frames
+    try await graph.start()
+    for try await frame in frames {
+        if kept.count > 5 { kept.remove(at: 2) }
+        kept.append(frame)
+    }
+    await graph.stop()
+    let last = try kept.last!.packedBytes()
+    precondition(last.count == VideoFormat.i420.packedLength(width: 160, height: 90))
+}
+
+switch scenario {
+case "states":
+    for node in Nodes.factoryNames { walkStates(node) }
+case "states-from-threads":
+    let pipeline = try Pipeline(
+        parsing: "videosource handler=counter ! preprocessor handler=invert ! rawdatapipe handler=count name=p")
+    await withTaskGroup(of: Void.self) { group in
+        for thread in 0..<4 {
+            group.addTask {
+                await withCheckedContinuation { done in
+                    Thread.detachNewThread {
+                        for round in 0..<50 {
+                            pipeline.setState(State.allCases[(round * 7 + thread * 3) % 4])
+                        }
+                        done.resume()
+                    }
+                }
+            }
+        }
+    }
+    pipeline.setState(.null)
+case "graph":
+    for _ in 0..<10 {
+        try await run(
+            """
+            videosource handler=counter pace=fast options="frames=30,width=99,height=33" ! preprocessor handler=grayscale !
+            tee name=t ! queue ! rawdatapipe handler=count format=BGRA resolution=90p  t. ! queue ! rawdatapipe
+            """)
+    }
+case "live-graph":
+    for _ in 0..<3 {
+        let graph = try Graph("videosource handler=counter ! rawdatapipe name=p backpressure=drop-new max-frames=1")
+        try graph.rawDataPipe("p").receive { _ in Thread.sleep(forTimeInterval: 0.05) }
+        try await graph.start()
+        try await Task.sleep(for: .milliseconds(300))
+        await graph.stop()
+    }
+case "frames":
+    try await keepFrames()
+case "dropped-graph":
+    // Nobody stops it: letting go of it must.
+    do {
+        let graph = try Graph("videosource handler=counter ! rawdatapipe handler=count")
+        try await graph.start()
+    }
+case "errors":
+    for text in [
+        "videosource handler=nosuch ! rawdatapipe", "videotestsrc ! rawdatapipe handler=count options=x=1",
+        "videotestsrc num-buffers=3 ! video/x-raw,format=GRAY8 ! preprocessor handler=invert ! fakesink",
+    ] {
+        do { try await run(text) } catch {}
+    }
+case "deliberate-leak":
+    leak()
+default:
+    FileHandle.standardError.write(Data("usage: LeakProbe SCENARIO\n".utf8))
+    exit(64)
+}
+
+/// What the tests must catch, or they would catch nothing.
+func leak() {
+    _ = Unmanaged.passRetained(Element(factory: "fakesink", name: "leaked")!)
+}
+
+try await settle()
+GStreamerRuntime.deinitialize()

@@ -1,0 +1,42 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Scenarios of Tests/LeakProbe, each in a process of its own under GStreamer's leaks tracer.
+@Suite struct LeakTests {
+    private func run(_ scenario: String) throws -> (child: ChildProcess, alive: [String]) {
+        let child = try ChildProcess.run(
+            ChildProcess.buildFolder.appendingPathComponent("LeakProbe").path, [scenario],
+            environment: [
+                "GST_TRACERS": "leaks", "GST_DEBUG": "GST_TRACER:7", "GST_DEBUG_NO_COLOR": "1",
+                "G_DEBUG": "fatal_warnings",
+            ])
+        let alive = child.errors.split(separator: "\n").filter { $0.contains("object-alive") }.map(String.init)
+        return (child, alive)
+    }
+
+    @Test("a deliberate leak is caught")
+    func deliberate() throws {
+        let (child, alive) = try run("deliberate-leak")
+        #expect(child.status == 0)
+        #expect(alive.contains { $0.contains("leaked") || $0.contains("GstFakeSink") })
+    }
+
+    @Test(
+        "EL-1 states in any order, from any thread, leak nothing and warn nothing",
+        arguments: ["states", "states-from-threads"])
+    func states(scenario: String) throws {
+        let (child, alive) = try run(scenario)
+        #expect(child.status == 0, "\(child.errors.suffix(2000))")
+        #expect(alive.isEmpty, "\(alive.joined(separator: "\n"))")
+    }
+
+    @Test(
+        "graphs leak nothing, however they end",
+        arguments: ["graph", "live-graph", "frames", "dropped-graph", "errors"])
+    func graphs(scenario: String) throws {
+        let (child, alive) = try run(scenario)
+        #expect(child.status == 0, "\(child.errors.suffix(2000))")
+        #expect(alive.isEmpty, "\(alive.joined(separator: "\n"))")
+    }
+}

@@ -1,0 +1,111 @@
+import CGStreamer
+import CGStreamerCheck
+import GStreamer
+
+/// GStreamer's own harness: one element with pads of the test's around it and a clock that stands still.
+public final class Harness {
+    private let raw: UnsafeMutablePointer<GstHarness>
+    public let element: Element
+
+    /// `sink` and `source` are the element's pads to connect; `nil` leaves that side open.
+    public init(_ element: Element, sink: String?, source: String?) {
+        self.element = element
+        raw = gst_harness_new_with_element(element.element, sink, source)
+    }
+
+    deinit { gst_harness_teardown(raw) }
+
+    /// The caps of what the test pushes.
+    public func setSourceCaps(_ caps: String) { gst_harness_set_src_caps_str(raw, caps) }
+
+    /// What the test's sink pad takes.
+    public func setSinkCaps(_ caps: String) { gst_harness_set_sink_caps_str(raw, caps) }
+
+    public func play() { gst_harness_play(raw) }
+
+    /// Pushes one buffer.
+    @discardableResult
+    public func push(_ buffer: consuming Buffer) -> FlowReturn { FlowReturn(gst_harness_push(raw, buffer.take())) }
+
+    @discardableResult
+    public func push(_ bytes: [UInt8], at timestamp: ClockTime = .zero) -> FlowReturn {
+        let buffer = Buffer(bytes)
+        buffer.access.presentationTimestamp = timestamp
+        return push(buffer)
+    }
+
+    /// What the element has pushed; `nil` after five seconds without.
+    public func pull() -> Buffer? {
+        let deadline = monotonicNanoseconds() + 5_000_000_000
+        while monotonicNanoseconds() < deadline {
+            if let buffer = gst_harness_try_pull(raw) { return Buffer(taking: buffer) }
+            g_usleep(500)
+        }
+        return nil
+    }
+
+    public enum Event {
+        case endOfStream, flushStart, flushStop, gap(ClockTime, ClockTime), caps(String), segment, streamStart(String)
+        case custom(Structure)
+    }
+
+    @discardableResult
+    public func push(_ event: Event) -> Bool {
+        let raw: UnsafeMutablePointer<GstEvent>
+        switch event {
+        case .endOfStream: raw = gst_event_new_eos()
+        case .flushStart: raw = gst_event_new_flush_start()
+        case .flushStop: raw = gst_event_new_flush_stop(1)
+        case .gap(let time, let duration):
+            raw = gst_event_new_gap(GstClockTime(time.nanoseconds), GstClockTime(duration.nanoseconds))
+        case .caps(let text):
+            let caps = Caps(text)!
+            raw = gst_event_new_caps(caps.raw)
+        case .segment:
+            var segment = GstSegment()
+            gst_segment_init(&segment, GST_FORMAT_TIME)
+            raw = gst_event_new_segment(&segment)
+        case .streamStart(let id): raw = gst_event_new_stream_start(id)
+        case .custom(let structure):
+            raw = gst_event_new_custom(GST_EVENT_CUSTOM_DOWNSTREAM_STICKY, gst_structure_copy(structure.raw))
+        }
+        return gst_harness_push_event(self.raw, raw) != 0
+    }
+
+    /// The types of the events that have come out, oldest first.
+    public func pulledEvents() -> [String] {
+        var names: [String] = []
+        while let event = gst_harness_try_pull_event(raw) {
+            names.append(String(cString: gst_event_type_get_name(event.pointee.type)))
+            gst_event_unref(event)
+        }
+        return names
+    }
+
+    /// Whether an ALLOCATION query for `caps` is answered with `GstVideoMeta`.
+    public func acceptsVideoMeta(_ caps: String) -> Bool {
+        let caps = Caps(caps)!
+        let query = gst_query_new_allocation(caps.raw, 1)
+        defer { gst_query_unref(query) }
+        return gst_pad_peer_query(raw.pointee.srcpad, query) != 0
+            && gst_query_find_allocation_meta(query, gst_video_meta_api_get_type(), nil) != 0
+    }
+}
+
+extension Buffer {
+    /// A buffer with a copy of `bytes`.
+    public init(_ bytes: [UInt8]) {
+        let raw = gst_buffer_new_allocate(nil, gsize(bytes.count), nil)!
+        gst_buffer_fill(raw, 0, bytes, gsize(bytes.count))
+        self.init(taking: raw)
+    }
+
+    public var address: UInt { UInt(bitPattern: raw) }
+
+    public var bytes: [UInt8] {
+        let size = Int(gst_buffer_get_size(raw))
+        return [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+            count = Int(gst_buffer_extract(raw, 0, buffer.baseAddress, gsize(size)))
+        }
+    }
+}

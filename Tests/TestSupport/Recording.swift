@@ -1,0 +1,62 @@
+import GStreamer
+import MediaGraph
+import Synchronization
+
+/// A list that several threads append to.
+public final class Log<Entry: Sendable>: Sendable {
+    private let entries = Mutex<[Entry]>([])
+    public init() {}
+    public func add(_ entry: Entry) { entries.withLock { $0.append(entry) } }
+    public var all: [Entry] { entries.withLock { $0 } }
+}
+
+/// A source that notes its calls and sends when the test says so.
+public final class RecordingSource: VideoSource {
+    public let capabilities: [VideoCapability]
+    public let calls = Log<String>()
+    private let state = Mutex<(sender: VideoSender?, supported: [VideoCapability], suggested: VideoCapability?)>((nil, [], nil))
+    private let onStart: @Sendable (VideoSender) throws -> Void
+    private let onInitialize: @Sendable (VideoSender) throws -> Void
+
+    public init(
+        capabilities: [VideoCapability] = [], onInitialize: @escaping @Sendable (VideoSender) throws -> Void = { _ in },
+        onStart: @escaping @Sendable (VideoSender) throws -> Void = { _ in }
+    ) {
+        self.capabilities = capabilities
+        self.onInitialize = onInitialize
+        self.onStart = onStart
+    }
+
+    public var sender: VideoSender { state.withLock { $0.sender! } }
+    public var supported: [VideoCapability] { state.withLock { $0.supported } }
+    public var suggested: VideoCapability? { state.withLock { $0.suggested } }
+
+    public func initialize(sender: VideoSender, supported: [VideoCapability], suggested: VideoCapability?) throws {
+        calls.add("initialize")
+        state.withLock { $0 = (sender, supported, suggested) }
+        try onInitialize(sender)
+    }
+
+    public func propertyChange(supported: [VideoCapability], suggested: VideoCapability?) {
+        calls.add("propertyChange")
+        state.withLock { ($0.supported, $0.suggested) = (supported, suggested) }
+    }
+
+    public func startSend() throws {
+        calls.add("startSend")
+        try onStart(sender)
+    }
+
+    public func stopSend() { calls.add("stopSend") }
+    public func uninitialize() { calls.add("uninitialize") }
+}
+
+/// A frame of this size whose bytes depend on their place and on `seed`.
+public func patternedFrame(_ format: VideoFormat = .i420, width: Int, height: Int, seed: Int = 0) -> [UInt8] {
+    (0..<format.packedLength(width: width, height: height)).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ seed &* 13) }
+}
+
+/// Sends from a place where Swift lets nobody wait; tests are async.
+public func sendNow(
+    _ sender: VideoSender, _ bytes: [UInt8], _ frame: FrameDescription
+) throws(MediaGraphError) { try sender.send(bytes, frame) }
