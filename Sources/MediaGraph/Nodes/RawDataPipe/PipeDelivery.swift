@@ -103,7 +103,8 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
 
     func received(_ event: StreamEvent) {
         switch event {
-        case .streamStart: findOutLiveness()
+        // Not before: videotestsrc and v4l2src answer no LATENCY query while they have no format.
+        case .segment: findOutLiveness()
         case .custom(let structure) where structure.name == StreamStatus.eventName:
             guard let on = structure["on", as: Bool.self] else { return }
             pass(.status(on))
@@ -111,7 +112,7 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
         }
     }
 
-    /// `auto` settings follow upstream, which is known once the stream starts; they hold for the run.
+    /// `auto` settings follow upstream, which is known once the stream has a format; they hold for the run.
     private func findOutLiveness() {
         guard !hasStarted else { return }
         hasStarted = true
@@ -141,6 +142,8 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
     }
 
     func reachedEndOfStream() {
+        // A stream may end before it has begun.
+        findOutLiveness()
         pass(.end)
         // EOS on the bus means that every frame has been delivered.
         guard let lane = run.withLock({ $0?.lane }) else { return }
