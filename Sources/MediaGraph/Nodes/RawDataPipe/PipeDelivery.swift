@@ -103,8 +103,6 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
 
     func received(_ event: StreamEvent) {
         switch event {
-        // Not before: videotestsrc and v4l2src answer no LATENCY query while they have no format.
-        case .segment: findOutLiveness()
         case .custom(let structure) where structure.name == StreamStatus.eventName:
             guard let on = structure["on", as: Bool.self] else { return }
             pass(.status(on))
@@ -112,8 +110,9 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
         }
     }
 
-    /// `auto` settings follow upstream, which is known once the stream has a format; they hold for the run.
-    private func findOutLiveness() {
+    /// `auto` settings follow upstream, and hold for the run. Called when the stream has a format, and not before:
+    /// videotestsrc and v4l2src fail a LATENCY query until then.
+    func findOutLiveness() {
         guard !hasStarted else { return }
         hasStarted = true
         isLive = appSink.staticPad("sink")?.upstreamIsLive() ?? false
