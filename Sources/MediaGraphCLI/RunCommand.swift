@@ -33,9 +33,9 @@ struct RunCommand: AsyncParsableCommand {
               end         reason, exitStatus, time, frames, dropped, nodes,
                           latencyMilliseconds {p50, p99}
 
-              A node has name and element, and from the first progress on frames,
-              framesPerSecond, dropped, refused, handlerMilliseconds a frame and
-              latencyMilliseconds. A reason is end-of-stream, duration,
+              A node has name and element, and from the first progress on unit
+              (frames or buffers), frames, framesPerSecond, dropped, refused,
+              handlerMilliseconds a frame and latencyMilliseconds. A reason is end-of-stream, duration,
               interrupted, terminated, reader-gone, error or forced. What isn't
               known is left out.
 

@@ -13,7 +13,7 @@ struct DotPicture {
     var text: String {
         var lines = [
             "digraph mediagraph {",
-            "  rankdir=LR; bgcolor=white; pad=0.3; nodesep=0.35; ranksep=0.55;",
+            "  rankdir=LR; compound=true; bgcolor=white; pad=0.3; nodesep=0.35; ranksep=0.55;",
             "  fontname=\"Helvetica,Arial,sans-serif\"; fontsize=15; labelloc=t; labeljust=l;",
             "  node [shape=box, style=\"rounded,filled\", fillcolor=\"#f4f5f7\", color=\"#8a94a6\", penwidth=1.2,"
                 + " margin=\"0.16,0.1\", fontname=\"Helvetica,Arial,sans-serif\", fontsize=11, fontcolor=\"#1f2933\"];",

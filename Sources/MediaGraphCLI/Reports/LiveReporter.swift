@@ -72,7 +72,7 @@ struct LiveReporter: RunReporter {
         if last != nil || summary.status == .success { last = summary.sample }
         draw()
         area.release()
-        guard summary.sample.time > 0 else { return }
+        guard summary.status != .failure || summary.sample.time > 0 else { return }
         StandardStreams.printError("  \(style.paint(summary.text, summary.status == .success ? .good : .dim))")
     }
 

@@ -92,10 +92,13 @@ struct ProgressTable {
     }
 
     private static func rate(_ row: ProgressSample.Row) -> String {
-        "\(Numbers.fixed(row.framesPerSecond, row.framesPerSecond >= 1000 ? 0 : 1)) fps"
+        let rate = Numbers.fixed(row.framesPerSecond, row.framesPerSecond >= 1000 ? 0 : 1)
+        return row.unit == "frames" ? "\(rate) fps" : "\(rate) /s "
     }
 
-    private static func frames(_ row: ProgressSample.Row) -> String { "\(row.frames) frame\(row.frames == 1 ? "" : "s")" }
+    private static func frames(_ row: ProgressSample.Row) -> String {
+        "\(row.frames) \(row.frames == 1 ? String(row.unit.dropLast()) : row.unit)"
+    }
 
     private static func handler(_ row: ProgressSample.Row) -> String? {
         row.handlerMilliseconds.map { "\(Numbers.fixed($0, $0 < 10 ? 2 : 1)) ms a frame" }

@@ -54,7 +54,7 @@ struct LineReporter: RunReporter {
     mutating func failed(_ failure: RunFailure) { report.failed(failure) }
     mutating func end(_ summary: RunSummary) {
         // Nothing to sum up when it failed before PLAYING.
-        guard summary.sample.time > 0 else { return }
+        guard summary.status != .failure || summary.sample.time > 0 else { return }
         progress(summary.sample)
         StandardStreams.printError(summary.text)
     }

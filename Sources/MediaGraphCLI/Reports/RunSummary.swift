@@ -37,7 +37,8 @@ struct RunSummary: Sendable {
         var parts: [String] = []
         if let row = sample.summaryRow {
             let dropped = sample.rows.reduce(0) { $0 + $1.dropped }
-            parts.append("\(row.frames) frame\(row.frames == 1 ? "" : "s") in \(Numbers.fixed(sample.time, 1)) s")
+            let unit = row.frames == 1 ? String(row.unit.dropLast()) : row.unit
+            parts.append("\(row.frames) \(unit) in \(Numbers.fixed(sample.time, 1)) s")
             parts.append("\(dropped) dropped")
         } else {
             parts.append("\(Numbers.fixed(sample.time, 1)) s")

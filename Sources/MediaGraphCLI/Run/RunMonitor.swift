@@ -44,7 +44,8 @@ final class RunMonitor: Sendable {
     func begin(_ title: String) {
         let progress = graph.progress
         update { state in
-            state.reporter.begin(title, ProgressMeter().total(progress, at: 0).rows)
+            state.lastProgress = progress
+            state.reporter.begin(title, state.meter.total(progress, at: 0).rows)
         }
     }
 
@@ -62,13 +63,13 @@ final class RunMonitor: Sendable {
         let progress = graph.progress
         let (position, duration) = (graph.position?.seconds, graph.duration?.seconds)
         update { state in
-            guard let time = state.time, !state.isOver else { return }
+            guard let time = state.time, state.frozen == nil, !state.isOver else { return }
             state.meter.add(progress, at: time)
             state.lastProgress = progress
             // A timer is never early by more than its leeway.
             guard time - state.lastReport >= state.reporter.interval - 0.03 else { return }
             state.lastReport = time
-            var sample = state.meter.sample(progress, at: time)
+            var sample = state.meter.sample(at: time)
             if let position, let duration, duration > 0 {
                 sample.position = position.rounded(toPlaces: 3)
                 sample.duration = duration.rounded(toPlaces: 3)
