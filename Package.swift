@@ -46,6 +46,7 @@ let package = Package(
             name: "MediaGraphTests", dependencies: ["GStreamer", "MediaGraph", "TestSupport", "LeakProbe"],
             swiftSettings: lifetimes
         ),
+        .testTarget(name: "MediaGraphCLITests", dependencies: ["MediaGraph", "MediaGraphCLI", "TestSupport"]),
     ],
     swiftLanguageModes: [.v6]
 )

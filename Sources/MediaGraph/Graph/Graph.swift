@@ -18,6 +18,8 @@ public final class Graph: Sendable {
     let pipeline: Pipeline
     private let control = DispatchQueue(label: "mediagraph.graph")
     private let state = Mutex(GraphState())
+    /// Found when a negotiation failed, before the stop.
+    private let conflict = Mutex<String?>(nil)
     let streams = WeakStreams()
 
     /// Reads a description; `variables` are values for its `${NAME}`.
@@ -196,7 +198,15 @@ public final class Graph: Sendable {
     /// The first end counts.
     private func finish(_ end: GraphEnd) {
         guard let waiting = state.withLock({ $0.end(end) }) else { return }
-        if case .failed = end { dumpDotFile("error") }
+        if case .failed(let failure) = end {
+            dumpDotFile("error")
+            if failure.debug.contains("not-negotiated") {
+                control.async { [self] in
+                    let found = pipeline.formatConflict
+                    conflict.withLock { $0 = found }
+                }
+            }
+        }
         streams.end(end)
         waiting.resumeAll(.ended(end))
         for reader in waiting.readers {
@@ -206,6 +216,16 @@ public final class Graph: Sendable {
     }
 
     // MARK: A look at it
+
+    /// After an error in negotiation: the two linked elements that have no format in common, with what each gives and takes,
+    /// where that can be told.
+    public var formatConflict: String? {
+        get async {
+            await withCheckedContinuation { continuation in
+                control.async { [self] in continuation.resume(returning: conflict.withLock { $0 }) }
+            }
+        }
+    }
 
     /// The graph as Graphviz text.
     public var dotGraph: String { pipeline.dotGraph }

@@ -17,14 +17,18 @@ extension Graph {
         }
         return description.diagnose(with: variables, additionalChecks: NodeChecks.all)
     }
+}
 
+extension Pipeline {
     /// Two linked elements that have no format in common as things stand, with what each side gives and takes; `nil` when
-    /// every link has one. After a failed negotiation it says where it failed, which the error itself doesn't.
-    public var formatConflict: String? {
-        let conflicts = pipeline.allElements.flatMap { element in
+    /// every link has one. After a failed negotiation it says where it failed, which the error itself doesn't: that is
+    /// posted by the source, wherever it was. To be asked before the pipeline is stopped, while pads have their caps.
+    var formatConflict: String? {
+        let conflicts = allElements.flatMap { element in
             element.pads.compactMap { pad -> String? in
                 guard pad.direction == .source, let peer = pad.peer, let sink = peer.parent else { return nil }
-                let (given, taken) = (pad.queryCaps(), peer.queryCaps())
+                // Caps that were refused stay on the pad that sent them.
+                let (given, taken) = (pad.currentCaps ?? pad.queryCaps(), peer.queryCaps())
                 // Upstream of the conflict, and downstream, a link's caps are just empty.
                 guard !given.isEmpty, !taken.isEmpty else { return nil }
                 return FormatConflict(from: given, to: taken, filter: nil, labels: (element.name, sink.name))?.text

@@ -25,9 +25,10 @@ struct GraphRun {
         let end = await waitUntilEnd(monitor, requester)
         requester.finish()
         finisher.cancel()
+        // Ended with the graph: what it said last comes before the report of its end.
+        await listener.value
         let status = await report(end, requested: await finisher.value, to: monitor)
         await graph.stop()
-        listener.cancel()
         withExtendedLifetime(signals) {}
         return status
     }
@@ -81,14 +82,8 @@ struct GraphRun {
         case .success(.failed(let failure)): error = .failed(failure)
         case .failure(let failure): error = failure
         }
-        await monitor.end(.error, .failure, failure: RunFailure(error, formatConflict: conflict(behind: error)))
+        await monitor.end(.error, .failure, failure: RunFailure(error, formatConflict: await graph.formatConflict))
         return .failure
-    }
-
-    /// GStreamer's error says only that a negotiation failed, and is posted by the source, wherever that was.
-    private func conflict(behind error: GraphError) -> String? {
-        guard case .failed(let failure) = error, failure.debug.contains("not-negotiated") else { return nil }
-        return graph.formatConflict
     }
 
     private static func watchSignals(
