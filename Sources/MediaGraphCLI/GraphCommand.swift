@@ -29,7 +29,8 @@ struct GraphCommand: ParsableCommand {
             """)
 
     @Argument(
-        help: ArgumentHelp("A file or a description, and values of variables.", valueName: "file|description|NAME=value"),
+        help: ArgumentHelp(
+            "A file or a description, and values of variables.", valueName: "file|description|NAME=value"),
         completion: .file(extensions: ["pipeline"]))
     var words: [String] = []
 
@@ -37,7 +38,8 @@ struct GraphCommand: ParsableCommand {
 
     @Option(
         name: [.short, .long],
-        help: ArgumentHelp("The picture's file: .svg, .png, .pdf or .dot; - for standard output, as dot.", valueName: "file"),
+        help: ArgumentHelp(
+            "The picture's file: .svg, .png, .pdf or .dot; - for standard output, as dot.", valueName: "file"),
         completion: .file(extensions: ["svg", "png", "pdf", "dot"]))
     var output = "-"
 

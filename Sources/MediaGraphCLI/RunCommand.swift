@@ -48,7 +48,8 @@ struct RunCommand: AsyncParsableCommand {
             """)
 
     @Argument(
-        help: ArgumentHelp("A file or a description, and values of variables.", valueName: "file|description|NAME=value"),
+        help: ArgumentHelp(
+            "A file or a description, and values of variables.", valueName: "file|description|NAME=value"),
         completion: .file(extensions: ["pipeline"]))
     var words: [String] = []
 
@@ -117,7 +118,9 @@ struct RunCommand: AsyncParsableCommand {
         let report = DiagnosticReport()
         func show(_ diagnostics: [Diagnostic]) {
             if json {
-                for diagnostic in diagnostics { JSONLine.print(DiagnosticEvent(diagnostic: DiagnosticRecord(diagnostic))) }
+                for diagnostic in diagnostics {
+                    JSONLine.print(DiagnosticEvent(diagnostic: DiagnosticRecord(diagnostic)))
+                }
             } else {
                 report.print(diagnostics)
             }

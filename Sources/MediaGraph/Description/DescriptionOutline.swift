@@ -40,7 +40,9 @@ public struct DescriptionOutline: Sendable, Hashable {
             Element(
                 kind: element.isBin ? .bin : element.isURI ? .uri : .element, factory: element.factory,
                 name: element.name?.value,
-                properties: element.properties.filter { $0.name != "name" }.map { Property(name: $0.name, value: $0.value) },
+                properties: element.properties.filter { $0.name != "name" }.map {
+                    Property(name: $0.name, value: $0.value)
+                },
                 parent: element.parent)
         }
         func index(_ end: ParsedLink.End) -> Int? {
@@ -54,7 +56,8 @@ public struct DescriptionOutline: Sendable, Hashable {
         links = parsed.links.compactMap { link in
             guard let source = index(link.source), let sink = index(link.sink) else { return nil }
             return Link(
-                source: source, sink: sink, sourcePads: link.source.pads.map(\.text), sinkPads: link.sink.pads.map(\.text),
+                source: source, sink: sink, sourcePads: link.source.pads.map(\.text),
+                sinkPads: link.sink.pads.map(\.text),
                 filter: link.filter?.text)
         }
     }

@@ -20,7 +20,8 @@ extension Graph {
         return pipeline.allElements.compactMap { element -> ElementProgress? in
             guard let factory = element.factoryName else { return nil }
             if Nodes.factoryNames.contains(factory), let counts = NodeCounts(element) {
-                return ElementProgress(name: element.name, factory: factory, isNode: true, unit: .frames, counts: counts)
+                return ElementProgress(
+                    name: element.name, factory: factory, isNode: true, unit: .frames, counts: counts)
             }
             // A bin such as autovideosink may give the counts of the sink inside it for its own: once is enough.
             guard element.isSink, let counts = NodeCounts(ofSink: element), let shown = owner(ofSink: element),
@@ -54,7 +55,8 @@ extension Graph {
 extension NodeCounts {
     /// From GstBaseSink's own statistics.
     fileprivate init?(ofSink element: Element) {
-        guard let stats = try? element.property("stats", as: Structure.self), stats.fieldNames.contains("rendered") else {
+        guard let stats = try? element.property("stats", as: Structure.self), stats.fieldNames.contains("rendered")
+        else {
             return nil
         }
         self.init()

@@ -60,8 +60,12 @@ struct DotPicture {
     private func edge(_ link: DescriptionOutline.Link) -> String {
         var attributes: [String] = []
         if let filter = link.filter { attributes.append("label=\(Self.quoted(Self.capsLines(filter)))") }
-        if !link.sourcePads.isEmpty { attributes.append("taillabel=\(Self.quoted(link.sourcePads.joined(separator: ", ")))") }
-        if !link.sinkPads.isEmpty { attributes.append("headlabel=\(Self.quoted(link.sinkPads.joined(separator: ", ")))") }
+        if !link.sourcePads.isEmpty {
+            attributes.append("taillabel=\(Self.quoted(link.sourcePads.joined(separator: ", ")))")
+        }
+        if !link.sinkPads.isEmpty {
+            attributes.append("headlabel=\(Self.quoted(link.sinkPads.joined(separator: ", ")))")
+        }
         let (source, sink) = (end(link.source, isSource: true), end(link.sink, isSource: false))
         if let bin = source.bin { attributes.append("ltail=cluster\(bin)") }
         if let bin = sink.bin { attributes.append("lhead=cluster\(bin)") }

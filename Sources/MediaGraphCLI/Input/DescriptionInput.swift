@@ -91,7 +91,8 @@ enum InputError: Error, Equatable, CustomStringConvertible {
     var description: String {
         switch self {
         case .missing: "there is no description: give a file, \"-\" for standard input, or the description itself"
-        case .tooMany(let input, let word): "one description at a time: \"\(input)\" is one already, what is \"\(word)\"?"
+        case .tooMany(let input, let word):
+            "one description at a time: \"\(input)\" is one already, what is \"\(word)\"?"
         case .file(let error, let nearest): "\(error)" + (nearest.map { "; did you mean \"\($0)\"?" } ?? "")
         case .notUTF8: "standard input isn't a text in UTF-8"
         }

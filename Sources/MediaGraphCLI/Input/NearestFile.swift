@@ -8,7 +8,8 @@ enum NearestFile {
         let url = URL(fileURLWithPath: path)
         let folder = path.contains("/") ? (path as NSString).deletingLastPathComponent : ""
         for candidate in folder == "Pipelines" ? [folder] : [folder, "Pipelines"] {
-            let names = (try? FileManager.default.contentsOfDirectory(atPath: candidate.isEmpty ? "." : candidate)) ?? []
+            let names =
+                (try? FileManager.default.contentsOfDirectory(atPath: candidate.isEmpty ? "." : candidate)) ?? []
             let files = names.filter { $0.hasSuffix(".pipeline") }
             let stems = Dictionary(files.map { (stem($0), $0) }, uniquingKeysWith: { first, _ in first })
             let wanted = stem(url.lastPathComponent)

@@ -79,7 +79,8 @@ struct InspectText {
             lines += section(
                 "properties of every \(parent)", element.properties.filter { $0.inheritedFrom == parent }.map(property))
         }
-        lines += section("messages", element.messages.map { "  \(style.paint($0.name, .name))\n\(paragraph($0.meaning))" })
+        lines += section(
+            "messages", element.messages.map { "  \(style.paint($0.name, .name))\n\(paragraph($0.meaning))" })
         if let handlers = element.handlers {
             lines += section("handlers", handlers.flatMap { handlerLines($0, column: 16) })
         }
@@ -105,12 +106,16 @@ struct InspectText {
 
     private func property(_ property: ElementRecord.Property) -> String {
         var facts = [property.type]
-        if property.choices != nil { facts[0] = property.type == "flags" ? "any of these, joined by +" : "one of these" }
+        if property.choices != nil {
+            facts[0] = property.type == "flags" ? "any of these, joined by +" : "one of these"
+        }
         if let minimum = property.minimum, let maximum = property.maximum { facts[0] += " \(minimum) … \(maximum)" }
         if let choices = property.choices, !listsChoices(choices) {
             facts[0] += ": " + choices.map(\.nick).joined(separator: ", ")
         }
-        if let value = property.defaultValue, property.isWritable { facts.append("default \(value.isEmpty ? "\"\"" : value)") }
+        if let value = property.defaultValue, property.isWritable {
+            facts.append("default \(value.isEmpty ? "\"\"" : value)")
+        }
         if !property.isWritable { facts.append("read only") }
         if !property.isReadable { facts.append("write only") }
         if property.isLockedWhileRunning { facts.append("locked while running") }

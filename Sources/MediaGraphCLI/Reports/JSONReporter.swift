@@ -76,7 +76,8 @@ struct JSONReporter: RunReporter {
         case .warning(let warning):
             print(
                 Problem(
-                    event: "warning", element: warning.element, factory: warning.factory, message: warning.error.message,
+                    event: "warning", element: warning.element, factory: warning.factory,
+                    message: warning.error.message,
                     detail: warning.detail.isEmpty ? nil : warning.detail))
         case .stateChanged, .qualityOfService, .buffering, .element, .ended: break
         }

@@ -57,10 +57,12 @@ struct ProgressMeter: Sendable {
         let rows = current.map { element in
             let (now, before) = (element.counts, begin.counts[element.name] ?? NodeCounts.none)
             let frames = now.frames >= before.frames ? now.frames - before.frames : now.frames
-            let handling = now.handlerTime >= before.handlerTime ? now.handlerTime.seconds - before.handlerTime.seconds : 0
+            let handling =
+                now.handlerTime >= before.handlerTime ? now.handlerTime.seconds - before.handlerTime.seconds : 0
             return ProgressSample.Row(
                 name: element.name, element: element.factory, unit: element.unit.rawValue, frames: now.frames,
-                framesPerSecond: elapsed > 0 ? (Double(frames) / elapsed).rounded(toPlaces: 1) : 0, dropped: now.dropped,
+                framesPerSecond: elapsed > 0 ? (Double(frames) / elapsed).rounded(toPlaces: 1) : 0,
+                dropped: now.dropped,
                 refused: now.refused,
                 handlerMilliseconds: element.isNode && frames > 0 && handling > 0
                     ? (handling / Double(frames) * 1000).rounded(toPlaces: 3) : nil,

@@ -30,6 +30,8 @@ struct ProgressSample: Sendable, Equatable {
 
     /// The row that a summary counts by: the first pipe, or else the first sink, or else the last node.
     var summaryRow: Row? {
-        rows.first { $0.element == "rawdatapipe" } ?? rows.first { !Nodes.factoryNames.contains($0.element) && $0.unit == "frames" } ?? rows.last
+        rows.first { $0.element == "rawdatapipe" } ?? rows.first {
+            !Nodes.factoryNames.contains($0.element) && $0.unit == "frames"
+        } ?? rows.last
     }
 }

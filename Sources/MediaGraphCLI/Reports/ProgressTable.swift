@@ -126,8 +126,11 @@ struct ProgressTable {
 
     private func line(_ cells: [Column: Cell], _ widths: [Column: Int], width: Int) -> Line {
         var line = Line(text: "", width: 0)
-        for column in Column.allCases {
-            guard let columnWidth = widths[column] else { continue }
+        let shown = Column.allCases.filter { widths[$0] != nil }
+        // No blanks at the end: a window that becomes narrower would wrap them.
+        let last = shown.lastIndex { cells[$0]?.text.isEmpty == false } ?? -1
+        for column in shown.prefix(last + 1) {
+            let columnWidth = widths[column] ?? 0
             let cell = cells[column] ?? Cell(text: "")
             let padded = TextWidth.padded(cell.text, to: columnWidth, alignsRight: column.alignsRight)
             let room = width - line.width - Self.separator.count

@@ -5,7 +5,9 @@ import Testing
     @Test("GR-4 graph draws elements with their properties, and links with their caps")
     func dot() throws {
         let graph = try Program.run(
-            "graph", "videotestsrc pattern=ball ! video/x-raw,format=I420 ! preprocessor name=p handler=invert ! tee name=t t.src_1 ! fakesink")
+            "graph",
+            "videotestsrc pattern=ball ! video/x-raw,format=I420 ! preprocessor name=p handler=invert ! tee name=t t.src_1 ! fakesink"
+        )
         #expect(graph.status == 0)
         #expect(graph.errors == "")
         let lines = graph.output.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
@@ -23,7 +25,8 @@ import Testing
         let file = folder.path("-a b.\(format)")
         // Names and values that mean something to Graphviz.
         let graph = try Program.run(
-            "graph", #"videotestsrc name="a<b>&\"c\"" ! ( name=bin identity ) ! filesink location="x\\n y.mkv""#, "-o", file)
+            "graph", #"videotestsrc name="a<b>&\"c\"" ! ( name=bin identity ) ! filesink location="x\\n y.mkv""#, "-o",
+            file)
         #expect(graph.status == 0, "\(graph.errors)")
         let data = try Data(contentsOf: URL(fileURLWithPath: file))
         let signatures = ["svg": "<?xml", "png": "PNG", "pdf": "%PDF", "dot": "digraph"]

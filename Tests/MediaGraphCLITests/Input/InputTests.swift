@@ -22,7 +22,9 @@ import Testing
 
     @Test("GR-3 words are joined as gst-launch joins them")
     func joined() {
-        #expect(DescriptionInput.joined(["filesrc", "location=a b", "!", "fakesink"]) == "filesrc location=a\\ b ! fakesink")
+        #expect(
+            DescriptionInput.joined(["filesrc", "location=a b", "!", "fakesink"]) == "filesrc location=a\\ b ! fakesink"
+        )
         #expect(DescriptionInput.joined(["x", "text=\"a b\""]) == "x text=\"a b\"")
         #expect(DescriptionInput.joined(["x", #"text="a \" b" c"#]) == #"x text="a \" b"\ c"#)
     }
@@ -30,9 +32,12 @@ import Testing
     @Test("GR-3 one input at a time, or several of a kind")
     func several() throws {
         #expect(throws: InputError.missing) { try DescriptionInput.single([]) }
-        #expect(throws: InputError.tooMany(after: "a.pipeline", "b")) { try DescriptionInput.single(["a.pipeline", "b"]) }
+        #expect(throws: InputError.tooMany(after: "a.pipeline", "b")) {
+            try DescriptionInput.single(["a.pipeline", "b"])
+        }
         #expect(try DescriptionInput.single(["a", "!", "b"]) == .text("a ! b"))
-        #expect(try DescriptionInput.several(["a.pipeline", "b.pipeline"]) == [.file("a.pipeline"), .file("b.pipeline")])
+        #expect(
+            try DescriptionInput.several(["a.pipeline", "b.pipeline"]) == [.file("a.pipeline"), .file("b.pipeline")])
         #expect(try DescriptionInput.several(["a ! b", "c ! d"]) == [.text("a ! b"), .text("c ! d")])
         #expect(try DescriptionInput.several(["a", "!", "b"]) == [.text("a ! b")])
         #expect(throws: InputError.self) { try DescriptionInput.several(["a.pipeline", "fakesink"]) }
@@ -93,7 +98,9 @@ import Testing
 
     @Test("GR-3 a wrong command line ends with status 64 and the command's usage")
     func usage() throws {
-        for arguments in [["run"], ["run", "a.pipeline", "b"], ["run", "--frames", "0", "x"], ["run", "--duration", "no", "x"]] {
+        for arguments in [
+            ["run"], ["run", "a.pipeline", "b"], ["run", "--frames", "0", "x"], ["run", "--duration", "no", "x"],
+        ] {
             let run = try Program.shell("mediagraph \(arguments.joined(separator: " "))")
             #expect(run.status == 64)
             #expect(run.errors.contains("Usage: mediagraph run "), "\(run.errors)")

@@ -20,7 +20,8 @@ import Testing
     func node() throws {
         let output = try Program.run("inspect", "rawdatapipe").output
         for part in [
-            "rawdatapipe  Raw data pipe\n", "\npads\n  sink  sink, always\n", "\n  max-frames  integer 1 … 1000, default 2, locked while running\n",
+            "rawdatapipe  Raw data pipe\n", "\npads\n  sink  sink, always\n",
+            "\n  max-frames  integer 1 … 1000, default 2, locked while running\n",
             "\n          drop-old  The oldest waiting frame is dropped\n", "\n  stats  structure, read only\n",
             "\nproperties of every GstBin\n", "\n  mediagraph-stream-status\n", "\nhandlers\n",
         ] { #expect(output.contains(part), "\(part)") }
@@ -45,7 +46,9 @@ import Testing
                 """)
     }
 
-    @Test("GR-4 inspect shows any element of GStreamer", arguments: ["videotestsrc", "compositor", "decodebin", "filesink"])
+    @Test(
+        "GR-4 inspect shows any element of GStreamer",
+        arguments: ["videotestsrc", "compositor", "decodebin", "filesink"])
     func stock(_ name: String) throws {
         let inspect = try Program.run("inspect", name)
         #expect(inspect.status == 0)
@@ -74,6 +77,8 @@ import Testing
         let inspect = try Program.run("inspect", "rawdatapip")
         #expect(inspect.status == 1)
         #expect(inspect.output == "")
-        #expect(inspect.errors == "error: there is no node, handler or element \"rawdatapip\"; did you mean \"rawdatapipe\"?\n")
+        #expect(
+            inspect.errors
+                == "error: there is no node, handler or element \"rawdatapip\"; did you mean \"rawdatapipe\"?\n")
     }
 }

@@ -14,12 +14,13 @@ import Testing
                 name: "blur", element: "preprocessor", unit: "frames", frames: 360, framesPerSecond: 29.97, dropped: 2,
                 refused: 0, handlerMilliseconds: 0.8),
             .init(
-                name: "rawdatapipe0", element: "rawdatapipe", unit: "frames", frames: 358, framesPerSecond: 30, dropped: 0,
+                name: "rawdatapipe0", element: "rawdatapipe", unit: "frames", frames: 358, framesPerSecond: 30,
+                dropped: 0,
                 refused: 0, handlerMilliseconds: 12.34, latencyMilliseconds: 41.2),
         ])
 
     private static func lines(_ width: Int) -> [String] {
-        ProgressTable(style: .plain).lines(sample, width: width, height: 20).map { $0.text.trimmingRight }
+        ProgressTable(style: .plain).lines(sample, width: width, height: 20).map(\.text)
     }
 
     @Test("GR-3 at 120 columns the table has everything")
@@ -52,7 +53,8 @@ import Testing
             #expect(TextWidth.columns(line.text) == line.width)
             #expect(line.width <= width)
         }
-        let title = LiveReporter.titleLine("一二三 a title that is longer than most windows are wide", width: width, style: .plain)
+        let title = LiveReporter.titleLine(
+            "一二三 a title that is longer than most windows are wide", width: width, style: .plain)
         #expect(TextWidth.columns(title) <= width)
     }
 
@@ -88,7 +90,9 @@ import Testing
         #expect(samples.summary == .init(p50: 50, p99: 99))
     }
 
-    @Test("GR-3 numbers and clocks", arguments: [(0, "0.0"), (0.05, "0.1"), (-0.04, "0.0"), (-1.25, "-1.3"), (12.34, "12.3")])
+    @Test(
+        "GR-3 numbers and clocks",
+        arguments: [(0, "0.0"), (0.05, "0.1"), (-0.04, "0.0"), (-1.25, "-1.3"), (12.34, "12.3")])
     func numbers(_ value: Double, _ text: String) {
         #expect(Numbers.fixed(value, 1) == text)
         #expect(Clock.text(3_661) == "01:01:01")
@@ -101,13 +105,5 @@ import Testing
         let summary = RunSummary(
             reason: .endOfStream, status: .success, sample: Self.sample, latency: .init(p50: 39, p99: 47.4))
         #expect(summary.text == "358 frames in 12.0 s · 2 dropped · latency p50 39 ms, p99 47 ms")
-    }
-}
-
-extension String {
-    fileprivate var trimmingRight: String {
-        var text = self
-        while text.last == " " { text.removeLast() }
-        return text
     }
 }

@@ -24,7 +24,8 @@ import Testing
     func negotiation() throws {
         let folder = TemporaryFolder()
         let picture = folder.path("a.png")
-        #expect(try Program.run("run", "videotestsrc num-buffers=1 ! pngenc ! filesink location=\(picture)").status == 0)
+        #expect(
+            try Program.run("run", "videotestsrc num-buffers=1 ! pngenc ! filesink location=\(picture)").status == 0)
         let run = try Program.run(
             "run", "--json", "filesrc location=\(picture) ! pngdec name=decoder ! video/x-raw,width=7 ! fakesink")
         #expect(run.status == 1)
@@ -44,7 +45,8 @@ import Testing
     func frames(_ count: Int) throws {
         let run = try Program.run(
             "run", "--json", "--frames", "\(count)",
-            "videosource handler=counter pace=fast options=\"width=64,height=48\" ! rawdatapipe name=frames handler=count")
+            "videosource handler=counter pace=fast options=\"width=64,height=48\" ! rawdatapipe name=frames handler=count"
+        )
         #expect(run.status == 0)
         let end = try #require(try RunEvent.all(run.output).last)
         #expect(end.event == "end")

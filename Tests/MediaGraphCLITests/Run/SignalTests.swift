@@ -24,7 +24,8 @@ import Testing
         // A file that was cut off has no duration, and its last cluster is open.
         let seen = try #require(end.nodes?.first { $0.name == "seen" }?.frames)
         let read = try ChildProcess.run(
-            "mediagraph", ["run", "--json", "filesrc location=\"\(file)\" ! matroskademux ! vp8dec ! fakesink sync=false"],
+            "mediagraph",
+            ["run", "--json", "filesrc location=\"\(file)\" ! matroskademux ! vp8dec ! fakesink sync=false"],
             environment: Program.environment.merging(["PATH": ChildProcess.buildFolder.path + ":/usr/bin:/bin"]) { $1 })
         #expect(read.status == 0)
         #expect(try RunEvent.all(read.output).last?.frames == seen)
@@ -58,7 +59,8 @@ import Testing
 
     @Test("GR-3 a reader of standard output that goes away ends the run")
     func readerGone() throws {
-        let run = try Program.shell("mediagraph run --json 'videotestsrc is-live=true ! fakesink' | head -1; echo ${PIPESTATUS[0]}")
+        let run = try Program.shell(
+            "mediagraph run --json 'videotestsrc is-live=true ! fakesink' | head -1; echo ${PIPESTATUS[0]}")
         #expect(run.output.hasSuffix("\n0\n"))
         #expect(run.output.contains("\"start\""))
     }
@@ -68,7 +70,8 @@ import Testing
         let folder = TemporaryFolder()
         let file = folder.path("raw")
         let run = try Program.shell(
-            "mediagraph run 'videotestsrc num-buffers=2 ! video/x-raw,width=64,height=48,format=GRAY8 ! filesink location=\(file)' <&- >&- 2>&-")
+            "mediagraph run 'videotestsrc num-buffers=2 ! video/x-raw,width=64,height=48,format=GRAY8 ! filesink location=\(file)' <&- >&- 2>&-"
+        )
         #expect(run.status == 0)
         #expect(try Data(contentsOf: URL(fileURLWithPath: file)).count == 2 * 64 * 48)
     }

@@ -6,13 +6,16 @@ enum Program {
     static let path = ChildProcess.buildFolder.appendingPathComponent("mediagraph").path
 
     /// No terminal, and GLib's complaints end the program.
-    static let environment = ["G_DEBUG": "fatal_warnings", "TERM": "xterm", "MEDIAGRAPH_HANDLERS": "", "LC_ALL": "C.UTF-8"]
+    static let environment = [
+        "G_DEBUG": "fatal_warnings", "TERM": "xterm", "MEDIAGRAPH_HANDLERS": "", "LC_ALL": "C.UTF-8",
+    ]
 
     /// Runs to the end.
     static func run(
         _ arguments: String..., environment: [String: String] = [:], timeout: TimeInterval = 60
     ) throws -> ChildProcess {
-        try ChildProcess.run(path, arguments, environment: Self.environment.merging(environment) { $1 }, timeout: timeout)
+        try ChildProcess.run(
+            path, arguments, environment: Self.environment.merging(environment) { $1 }, timeout: timeout)
     }
 
     /// Runs a line of a shell, in which `mediagraph` is the program.
