@@ -32,7 +32,9 @@ let package = Package(
         .target(name: "GstMediaGraph", dependencies: ["CGStreamer", "GStreamer", "MediaGraph"]),
         .executableTarget(
             name: "MediaGraphCLI",
-            dependencies: ["MediaGraph", .product(name: "ArgumentParser", package: "swift-argument-parser")]
+            dependencies: [
+                "GStreamer", "MediaGraph", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ]
         ),
         .systemLibrary(name: "CGStreamerCheck", path: "Tests/CGStreamerCheck", pkgConfig: "gstreamer-check-1.0"),
         .target(
@@ -44,6 +46,7 @@ let package = Package(
             name: "MediaGraphTests", dependencies: ["GStreamer", "MediaGraph", "TestSupport", "LeakProbe"],
             swiftSettings: lifetimes
         ),
+        .testTarget(name: "MediaGraphCLITests", dependencies: ["MediaGraph", "MediaGraphCLI", "TestSupport"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -18,6 +18,8 @@ public final class Graph: Sendable {
     let pipeline: Pipeline
     private let control = DispatchQueue(label: "mediagraph.graph")
     private let state = Mutex(GraphState())
+    /// Found when a negotiation failed, before the stop.
+    private let conflict = Mutex<String?>(nil)
     let streams = WeakStreams()
 
     /// Reads a description; `variables` are values for its `${NAME}`.
@@ -26,11 +28,9 @@ public final class Graph: Sendable {
     }
 
     public init(_ description: Description, variables: [String: String] = [:]) throws(GraphError) {
-        do { try Nodes.register() } catch { throw .registration(error) }
         self.description = description
-        let problems = description.diagnose(
-            with: variables, additionalChecks: NodeChecks.all, parses: false
-        ).filter { $0.severity == .error }
+        let problems = try Self.diagnose(description, variables: variables, isMadeNext: true)
+            .filter { $0.severity == .error }
         guard problems.isEmpty else { throw .description(DescriptionError(diagnostics: problems)) }
         let expanded: ExpandedDescription
         do { expanded = try description.expanded(with: variables) } catch { throw .description(error) }
@@ -171,7 +171,10 @@ public final class Graph: Sendable {
         case .latency: control.async { [weak self] in self?.pipeline.recalculateLatency() }
         case .stateChanged(_, let new) where message.sourceName == pipeline.name:
             tell(.stateChanged(new))
-            if new == .playing { state.withLock { $0.started() }?.resumeAll(.started) }
+            if new == .playing {
+                dumpDotFile("playing")
+                state.withLock { $0.started() }?.resumeAll(.started)
+            }
         case .qualityOfService(let jitter, let processed, let dropped):
             tell(
                 .qualityOfService(
@@ -184,6 +187,15 @@ public final class Graph: Sendable {
         }
     }
 
+    /// Asks the sources to end their streams, and returns at once; `waitUntilEnd` returns when everything has arrived.
+    /// Unlike ``finish(within:)`` it doesn't stop the graph then, so its counters can still be read.
+    public func requestEndOfStream() { control.async { [pipeline] in _ = pipeline.sendEndOfStream() } }
+
+    /// Writes the graph to `$GST_DEBUG_DUMP_DOT_DIR`, where that is set, before a stop that is asked for later.
+    private func dumpDotFile(_ moment: String) {
+        control.async { [pipeline] in pipeline.dumpDotFile("mediagraph.\(moment)") }
+    }
+
     private func tell(_ event: GraphEvent) {
         for reader in state.withLock({ $0.currentReaders }) { reader.yield(event) }
     }
@@ -191,6 +203,15 @@ public final class Graph: Sendable {
     /// The first end counts.
     private func finish(_ end: GraphEnd) {
         guard let waiting = state.withLock({ $0.end(end) }) else { return }
+        if case .failed(let failure) = end {
+            dumpDotFile("error")
+            if failure.debug.contains("not-negotiated") {
+                control.async { [self] in
+                    let found = pipeline.formatConflict
+                    conflict.withLock { $0 = found }
+                }
+            }
+        }
         streams.end(end)
         waiting.resumeAll(.ended(end))
         for reader in waiting.readers {
@@ -200,6 +221,16 @@ public final class Graph: Sendable {
     }
 
     // MARK: A look at it
+
+    /// After an error in negotiation: the two linked elements that have no format in common, with what each gives and takes,
+    /// where that can be told.
+    public var formatConflict: String? {
+        get async {
+            await withCheckedContinuation { continuation in
+                control.async { [self] in continuation.resume(returning: conflict.withLock { $0 }) }
+            }
+        }
+    }
 
     /// The graph as Graphviz text.
     public var dotGraph: String { pipeline.dotGraph }

@@ -103,7 +103,6 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
 
     func received(_ event: StreamEvent) {
         switch event {
-        case .streamStart: findOutLiveness()
         case .custom(let structure) where structure.name == StreamStatus.eventName:
             guard let on = structure["on", as: Bool.self] else { return }
             pass(.status(on))
@@ -111,8 +110,9 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
         }
     }
 
-    /// `auto` settings follow upstream, which is known once the stream starts; they hold for the run.
-    private func findOutLiveness() {
+    /// `auto` settings follow upstream, and hold for the run. Called when the stream has a format, and not before:
+    /// videotestsrc and v4l2src fail a LATENCY query until then.
+    func findOutLiveness() {
         guard !hasStarted else { return }
         hasStarted = true
         isLive = appSink.staticPad("sink")?.upstreamIsLive() ?? false
@@ -141,6 +141,8 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
     }
 
     func reachedEndOfStream() {
+        // A stream may end before it has begun.
+        findOutLiveness()
         pass(.end)
         // EOS on the bus means that every frame has been delivered.
         guard let lane = run.withLock({ $0?.lane }) else { return }

@@ -143,7 +143,10 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
 
     private func accepts(_ caps: Caps) -> Bool {
         let accepted = acceptedCaps
-        if caps.isSubset(of: accepted), let info = VideoInfo(caps), !info.isFieldPerBuffer { return true }
+        if caps.isSubset(of: accepted), let info = VideoInfo(caps), !info.isFieldPerBuffer {
+            delivery.findOutLiveness()
+            return true
+        }
         postError(
             .notNegotiated, "\(name): can't take what comes in",
             debug: "upstream gives \(caps); this pipe takes \(Self.convertibleCaps), progressive or interleaved")

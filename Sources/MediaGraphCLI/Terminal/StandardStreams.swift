@@ -1,0 +1,27 @@
+import Foundation
+import Glibc
+
+/// The three streams that every program begins with, or should.
+enum StandardStreams {
+    /// Opens `/dev/null` for each of 0, 1 and 2 that the caller has closed. The next file that is opened, a recording say,
+    /// would get that number, and whatever is printed afterwards would go into it.
+    static func openMissing() {
+        for descriptor: CInt in 0...2 where fcntl(descriptor, F_GETFD) == -1 {
+            // The lowest free number is given out, and those below it are open by now.
+            _ = open("/dev/null", descriptor == 0 ? O_RDONLY : O_WRONLY)
+        }
+    }
+
+    /// Writes to a stream whose reader may be gone; false when it is.
+    @discardableResult
+    static func write(_ text: String, to stream: FileHandle) -> Bool {
+        do {
+            try stream.write(contentsOf: Data(text.utf8))
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    static func printError(_ text: String) { write(text + "\n", to: .standardError) }
+}
