@@ -31,7 +31,8 @@ public struct IntegerMeta: @unchecked Sendable {
             { destination, meta, _, type, _ in
                 // A copy keeps the value; anything else (there is nothing else in 1.22 for raw video but scaling) too.
                 let value = UnsafeMutableRawPointer(meta!).assumingMemoryBound(to: Layout.self).pointee.value
-                let copy = gst_buffer_get_meta(destination, meta!.pointee.info.pointee.api)
+                let copy =
+                    gst_buffer_get_meta(destination, meta!.pointee.info.pointee.api)
                     ?? gst_buffer_add_meta(destination, meta!.pointee.info, nil)
                 guard let copy else { return 0 }
                 UnsafeMutableRawPointer(copy).assumingMemoryBound(to: Layout.self).pointee.value = value

@@ -22,14 +22,14 @@ public struct MappedVideoFrame: ~Copyable, ~Escapable {
     }
 
     /// Bytes from one row of the plane to the next.
-    @inlinable
+    @inlinable @inline(__always)
     public func stride(plane index: Int) -> Int {
         withUnsafePointer(to: &frame.pointee.info.stride) {
             Int(UnsafeRawPointer($0).load(fromByteOffset: index * MemoryLayout<Int32>.size, as: Int32.self))
         }
     }
 
-    @inlinable
+    @inlinable @inline(__always)
     func base(_ index: Int) -> UnsafeMutablePointer<UInt8> {
         withUnsafePointer(to: &frame.pointee.data) {
             UnsafeRawPointer($0).load(
@@ -38,14 +38,14 @@ public struct MappedVideoFrame: ~Copyable, ~Escapable {
     }
 
     /// Bytes of a plane: `stride` for each row but the last, which ends with its last pixel.
-    @inlinable
+    @inlinable @inline(__always)
     func length(_ index: Int, rows: Int, rowBytes: Int) -> Int {
         rows == 0 ? 0 : stride(plane: index) * (rows - 1) + rowBytes
     }
 
     /// The plane's bytes, `rows` rows of `rowBytes` each, `stride(plane:)` apart.
     @_lifetime(borrow self)
-    @inlinable
+    @inlinable @inline(__always)
     public func bytes(plane index: Int, rows: Int, rowBytes: Int) -> Span<UInt8> {
         let count = length(index, rows: rows, rowBytes: rowBytes)
         let span = unsafe Span<UInt8>(_unsafeStart: base(index), count: count)
@@ -54,7 +54,7 @@ public struct MappedVideoFrame: ~Copyable, ~Escapable {
 
     /// The same for writing; the buffer must have been mapped so.
     @_lifetime(&self)
-    @inlinable
+    @inlinable @inline(__always)
     public mutating func mutableBytes(plane index: Int, rows: Int, rowBytes: Int) -> MutableSpan<UInt8> {
         let count = length(index, rows: rows, rowBytes: rowBytes)
         let span = unsafe MutableSpan<UInt8>(_unsafeStart: base(index), count: count)
@@ -77,16 +77,19 @@ extension BufferAccess {
     /// `nil` when it can't be mapped: too small for the size in its caps, or memory that no CPU reads.
     @inlinable
     public func withVideoFrame<R>(
-        _ info: borrowing VideoInfo, _ mode: MapMode, _ body: (inout MappedVideoFrame) throws -> R
+        _ info: VideoInfo, _ mode: MapMode, _ body: (inout MappedVideoFrame) throws -> R
     ) rethrows -> R? {
-        var raw = GstVideoFrame()
-        var layout = info.raw
         // The caller holds the buffer, so the frame needs no reference of its own (GST_VIDEO_FRAME_MAP_FLAG_NO_REF),
         // which also keeps a buffer writable that is.
         let flags = GstMapFlags(
             rawValue: mode.raw.rawValue | UInt32(GST_VIDEO_FRAME_MAP_FLAG_NO_REF.rawValue))
-        guard gst_video_frame_map(&raw, &layout, self.raw, flags) != 0 else { return nil }
-        return try withUnsafeMutablePointer(to: &raw) { pointer in
+        // GStreamer fills the structure in, all 400 bytes of it: no need to clear it first.
+        return try withUnsafeTemporaryAllocation(of: GstVideoFrame.self, capacity: 1) { memory in
+            let pointer = memory.baseAddress!
+            let isMapped = withUnsafePointer(to: info.raw) { layout in
+                gst_video_frame_map(pointer, UnsafeMutablePointer(mutating: layout), self.raw, flags)
+            }
+            guard isMapped != 0 else { return nil }
             defer { gst_video_frame_unmap(pointer) }
             var frame = MappedVideoFrame(pointer)
             return try body(&frame)

@@ -43,13 +43,13 @@ public struct VideoFrame: ~Copyable, ~Escapable {
     /// Bytes of the frame with no padding anywhere.
     public var packedLength: Int { format.packedLength(width: width, height: height) }
 
-    @usableFromInline
+    @usableFromInline @inline(never)
     func noPlane(_ plane: VideoFormat.Plane) -> MediaGraphError {
         .invalidParameter(
             .init("plane \(plane.rawValue)", expected: "a plane of \(format.gstreamerName)", actual: plane.rawValue))
     }
 
-    @inlinable
+    @inlinable @inline(__always)
     func layout(_ plane: VideoFormat.Plane) throws(MediaGraphError) -> (index: Int, width: Int, height: Int) {
         guard let index = format.index(of: plane) else { throw noPlane(plane) }
         let size = format.size(of: plane, width: width, height: height)
