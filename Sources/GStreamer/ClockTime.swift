@@ -4,11 +4,13 @@ import CGStreamer
 public struct ClockTime: Sendable, Hashable, Comparable {
     public var nanoseconds: UInt64
 
+    @inlinable
     public init(nanoseconds: UInt64) {
         self.nanoseconds = nanoseconds
     }
 
     /// From a raw `GstClockTime`; `nil` for `GST_CLOCK_TIME_NONE`.
+    @inlinable
     package init?(raw: GstClockTime) {
         guard raw != GstClockTime.max else { return nil }
         nanoseconds = UInt64(raw)
@@ -40,5 +42,6 @@ public struct ClockTime: Sendable, Hashable, Comparable {
 
 extension Optional where Wrapped == ClockTime {
     /// The raw `GstClockTime`, `GST_CLOCK_TIME_NONE` for `nil`.
+    @inlinable
     package var raw: GstClockTime { self.map { GstClockTime($0.nanoseconds) } ?? .max }
 }

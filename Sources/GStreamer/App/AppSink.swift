@@ -29,7 +29,7 @@ public final class AppSink: Element, @unchecked Sendable {
         var callbacks = GstAppSinkCallbacks()
         callbacks.new_sample = { sink, context in
             guard let sample = gst_app_sink_pull_sample(sink) else { return GST_FLOW_EOS }
-            return Box.of(context!).delegate.received(Sample(taking: sample)).raw
+            return Unmanaged<Box>.fromOpaque(context!)._withUnsafeGuaranteedRef { $0.delegate.received(Sample(taking: sample)).raw }
         }
         callbacks.new_event = { sink, context in
             // Taking it off the queue keeps events from piling up while no buffer comes. False: the sink goes on with it.

@@ -4,7 +4,7 @@ import CGStreamer
 ///
 /// `@unchecked Sendable`: a value; its one pointer is to GStreamer's constant table of formats.
 public struct VideoInfo: @unchecked Sendable, Equatable {
-    package var raw: GstVideoInfo
+    @usableFromInline package var raw: GstVideoInfo
 
     package init(_ raw: GstVideoInfo) { self.raw = raw }
 

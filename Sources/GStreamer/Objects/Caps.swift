@@ -4,7 +4,7 @@ import CGStreamerShims
 /// Media formats: what a pad can carry, or does carry.
 public final class Caps: @unchecked Sendable, Hashable, CustomStringConvertible {
     // `@unchecked Sendable`: caps that are shared are immutable in GStreamer, and nothing here writes to them.
-    package let raw: UnsafeMutablePointer<GstCaps>
+    @usableFromInline package let raw: UnsafeMutablePointer<GstCaps>
 
     package init(taking raw: UnsafeMutablePointer<GstCaps>) {
         self.raw = raw

@@ -200,15 +200,10 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
             return true
         }
         do throws(MediaGraphError) {
-            if plan == nil || !sample.hasCaps(plan!.inputCaps) {
-                guard let caps = sample.caps else { return true }
-                plan = try FramePlan(caps, format: format, resolution: settings.resolution)
-                RawDataPipeElement.log.log(
-                    .debug, appSink, "delivers \(plan!.outputCaps), \(plan!.converts ? "converted from \(caps)" : "as it comes")")
-            }
+            guard let plan = try plan(for: sample) else { return true }
             if !isOn { changeStatus(true) }
             let runningTime = sample.runningTime
-            let verdict = try deliver(buffer, plan!, runningTime, to: consumer)
+            let verdict = try deliver(buffer, plan, runningTime, to: consumer)
             statistics.countFrame()
             if verdict == .drop { statistics.countDrop() }
             return true
@@ -216,6 +211,18 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
             fail(error)
             return false
         }
+    }
+
+    /// The plan for the sample's caps: the same as for the last, but when they change.
+    @inline(__always)
+    private func plan(for sample: borrowing Sample) throws(MediaGraphError) -> FramePlan? {
+        if let plan, sample.hasCaps(plan.inputCaps) { return plan }
+        guard let caps = sample.caps else { return nil }
+        let plan = try FramePlan(caps, format: format, resolution: settings.resolution)
+        RawDataPipeElement.log.log(
+            .debug, appSink, "delivers \(plan.outputCaps), \(plan.converts ? "converted from \(caps)" : "as it comes")")
+        self.plan = plan
+        return plan
     }
 
     private func deliver(

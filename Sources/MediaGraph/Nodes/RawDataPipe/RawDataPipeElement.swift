@@ -79,6 +79,7 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
         appSink.setProcessingDeadline(.zero)
         add(appSink)
         let sink = addGhostPad("sink", target: appSink.staticPad("sink")!)
+        sink.chainToTarget()
         sink.onQuery { [instance] query in
             switch query {
             case .caps: .caps(ElementClass.implementation(of: instance.element, as: Self.self).acceptedCaps)

@@ -37,6 +37,14 @@ final class VideoGate: Sendable {
             var width, height, format: Int32
             var rate, aspect: Fraction
         }
+
+        /// Whether the frame has this format and all that goes with it.
+        func accepts(_ frame: MGOutgoingFrame) -> Bool {
+            frame.width == key.width && frame.height == key.height && frame.format == key.format
+                && frame.rate_numerator == key.rate.numerator && frame.rate_denominator == key.rate.denominator
+                && frame.aspect_numerator == key.aspect.numerator && frame.aspect_denominator == key.aspect.denominator
+                && frame.length == Int64(pool.packedLength) && frame.data != nil && Rotation(rawValue: frame.rotation) != nil
+        }
     }
 
     let statistics = NodeStatistics()
@@ -124,6 +132,11 @@ final class VideoGate: Sendable {
     /// Everything that can refuse a frame before it is looked at. Memory that was handed over goes back then.
     private func admit(_ frame: MGOutgoingFrame) throws(MediaGraphError) -> (VideoFormatState.Key, VideoBufferPool) {
         do throws(MediaGraphError) {
+            // Nearly every frame is like the one before.
+            if let format = monitor.withLock(wakes: false, { $0.format }), format.accepts(frame) {
+                try waitForRoom()
+                return (format.key, format.pool)
+            }
             let (key, info) = try Self.validate(frame)
             try waitForRoom()
             return (key, try pool(for: key, info))
