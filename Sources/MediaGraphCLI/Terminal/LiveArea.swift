@@ -12,8 +12,10 @@ struct LiveArea {
     /// `lines` are no wider than the window, colours aside; `widths` are their columns.
     mutating func draw(_ lines: [String], widths: [Int]) {
         var output = isCursorHidden ? "" : "\u{1B}[?25l"
-        output += Self.erasing(drawn, columns: Terminal.size(stream).columns)
-        output += lines.map { $0 + "\n" }.joined()
+        output += Self.movingUp(drawn, columns: Terminal.size(stream).columns)
+        // Line by line, and what is left of the old lines last: to erase all first would flicker, and where the area begins
+        // at the window's top tmux would keep each drawing in its history.
+        output += lines.map { $0 + "\u{1B}[K\n" }.joined() + "\u{1B}[J"
         isCursorHidden = true
         drawn = widths
         StandardStreams.write(output, to: stream)
@@ -22,7 +24,8 @@ struct LiveArea {
     /// Takes the lines away and shows the cursor again.
     mutating func clear() {
         guard isCursorHidden else { return }
-        StandardStreams.write(Self.erasing(drawn, columns: Terminal.size(stream).columns) + "\u{1B}[?25h", to: stream)
+        let begin = Self.movingUp(drawn, columns: Terminal.size(stream).columns)
+        StandardStreams.write(begin + "\u{1B}[J\u{1B}[?25h", to: stream)
         leave()
     }
 
@@ -38,10 +41,10 @@ struct LiveArea {
         drawn = []
     }
 
-    /// Up to the first of the lines, and everything from there away. In a window that became narrower since, each line
-    /// takes as many rows as it was wrapped to.
-    static func erasing(_ widths: [Int], columns: Int) -> String {
+    /// To the beginning of the first of the lines. In a window that became narrower since, each line takes as many rows as
+    /// it was wrapped to.
+    static func movingUp(_ widths: [Int], columns: Int) -> String {
         let rows = widths.reduce(0) { $0 + max(1, ($1 + columns - 1) / max(1, columns)) }
-        return rows == 0 ? "" : "\u{1B}[\(rows)A\r\u{1B}[J"
+        return rows == 0 ? "" : "\u{1B}[\(rows)A\r"
     }
 }

@@ -74,12 +74,12 @@ import Testing
         #expect(!lines[0].text.unicodeScalars.contains("\u{1B}"))
     }
 
-    @Test("GR-3 a live area that was wrapped by a narrower window is erased whole")
-    func erasing() {
-        #expect(LiveArea.erasing([79, 79], columns: 80) == "\u{1B}[2A\r\u{1B}[J")
-        #expect(LiveArea.erasing([79, 79], columns: 40) == "\u{1B}[4A\r\u{1B}[J")
-        #expect(LiveArea.erasing([], columns: 80) == "")
-        #expect(LiveArea.erasing([0], columns: 80) == "\u{1B}[1A\r\u{1B}[J")
+    @Test("GR-3 a live area that was wrapped by a narrower window is drawn over whole")
+    func movingUp() {
+        #expect(LiveArea.movingUp([79, 79], columns: 80) == "\u{1B}[2A\r")
+        #expect(LiveArea.movingUp([79, 79], columns: 40) == "\u{1B}[4A\r")
+        #expect(LiveArea.movingUp([], columns: 80) == "")
+        #expect(LiveArea.movingUp([0], columns: 80) == "\u{1B}[1A\r")
     }
 
     @Test("GR-3 percentiles of latencies")
