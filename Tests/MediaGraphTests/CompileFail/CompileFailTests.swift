@@ -55,8 +55,16 @@ import Testing
         arguments: [
             (
                 "stored in a global",
-                "nonisolated(unsafe) var saved: VideoFrame? = nil",
-                "~Escapable"
+                """
+                nonisolated(unsafe) var saved: VideoFrame? = nil
+                func attach(_ graph: Graph) throws {
+                    try graph.preprocessor("q").process { frame in
+                        saved = consume frame
+                        return .pass
+                    }
+                }
+                """,
+                "missing reinitialization of inout parameter 'frame' after consume"
             ),
             (
                 "swapped out of an inout frame",
@@ -72,15 +80,16 @@ import Testing
                 "requires that 'VideoFrame' conform to 'Escapable'"
             ),
             (
-                "captured by a task",
+                "captured by a closure that escapes",
                 """
-                func attach(_ graph: Graph) throws {
-                    try graph.rawDataPipe("p").receive { frame in
-                        Task { print(frame.width) }
+                func attach(_ graph: Graph, _ keep: @escaping @Sendable (@escaping () -> Void) -> Void) throws {
+                    try graph.preprocessor("q").process { frame in
+                        keep { print(frame.width) }
+                        return .pass
                     }
                 }
                 """,
-                "cannot be captured by an escaping closure"
+                "escaping closure captures 'inout' parameter 'frame'"
             ),
             (
                 "a plane that outlives its frame's call",
