@@ -98,13 +98,13 @@ struct CounterCanvas {
         let shift = Int(number &* 2 & 0xFF)
         var firstRow = [UInt8](repeating: 0, count: width)
         for x in 0..<width { firstRow[x] = UInt8(16 + ((x + shift) & 0xFF) * 219 / 255) }
-        for y in 0..<height { bytes.replaceSubrange(y * width..<(y + 1) * width, with: firstRow) }
+        for y in 0..<height { bytes.copy(firstRow, to: y * width) }
         let chroma = VideoFormat.i420.size(of: .u, width: width, height: height)
         let count = chroma.width * chroma.height
         let hue = UInt8(truncatingIfNeeded: 64 + Int(number & 0x7F))
-        bytes.replaceSubrange(width * height..<width * height + count, with: repeatElement(hue, count: count))
-        bytes.replaceSubrange(
-            width * height + count..<width * height + 2 * count, with: repeatElement(255 - hue, count: count))
+        let chromaStart = width * height
+        bytes.fill(chromaStart..<chromaStart + count, with: hue)
+        bytes.fill(chromaStart + count..<chromaStart + 2 * count, with: 255 - hue)
         FrameNumber.draw(number, width: width, height: height) { x, y, value in bytes[y * width + x] = value }
     }
 }
