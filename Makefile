@@ -38,7 +38,7 @@ bench: ## Run the benchmarks (needs Linux's valgrind)
 format: ## Format all Swift code in place
 	@$(SWIFT) format --in-place --parallel --recursive $$(scripts/swift-sources)
 
-lint: ## Check formatting, and shell scripts where shellcheck is installed
+lint: ## Check formatting, C for warnings, and shell scripts where shellcheck is installed
 	@scripts/lint
 
 clean: ## Remove everything that was built

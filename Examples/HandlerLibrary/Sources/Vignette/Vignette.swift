@@ -1,0 +1,46 @@
+import GStreamer
+import MediaGraph
+
+/// Darkens a picture towards its corners: `preprocessor handler=vignette options="strength=0.8"`.
+public struct Vignette: VideoProcessor, NamedHandler {
+    public static let name = "vignette"
+    public static let summary = "Darkens a picture towards its corners"
+    public static let options = [HandlerOption("strength", default: "0.7", "0, not at all, to 1, black corners")]
+    public static let formats: [VideoFormat] = [.i420]
+
+    private let strength: Double
+    /// How bright each pixel stays, in 256ths, row after row; for frames of `size`.
+    private var gains: [UInt16] = []
+    private var size = (width: 0, height: 0)
+
+    public init(options: HandlerOptions) throws {
+        strength = try options.double("strength", in: 0...1, default: 0.7)
+    }
+
+    /// On the streaming thread: `frame` is edited where it lies.
+    public mutating func process(_ frame: inout VideoFrame) throws -> Verdict {
+        if size != (frame.width, frame.height) { prepare(frame.width, frame.height) }
+        // Black is 16 in limited range, which most video has.
+        let black: UInt16 = frame.colorRange == .full ? 0 : 16
+        var luma = try frame.mutablePlane(.y)
+        for y in 0..<luma.height {
+            var row = luma.row(y)
+            for x in row.indices {
+                let above = max(UInt16(row[x]), black) - black
+                row[x] = UInt8(black + (above * gains[y * size.width + x]) >> 8)
+            }
+        }
+        return .pass
+    }
+
+    private mutating func prepare(_ width: Int, _ height: Int) {
+        size = (width, height)
+        let (centerX, centerY) = (Double(width - 1) / 2, Double(height - 1) / 2)
+        gains = (0..<width * height).map { index in
+            let x = (Double(index % width) - centerX) / max(centerX, 0.5)
+            let y = (Double(index / width) - centerY) / max(centerY, 0.5)
+            // From 0 in the centre to 1 in the corners.
+            return UInt16(256 * (1 - strength * (x * x + y * y) / 2))
+        }
+    }
+}

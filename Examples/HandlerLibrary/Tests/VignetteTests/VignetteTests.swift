@@ -1,0 +1,45 @@
+import MediaGraph
+import Synchronization
+import Testing
+import Vignette
+
+@Suite struct VignetteTests {
+    init() { Self.register }
+
+    private static let register: Void = {
+        do { try HandlerRegistry.shared.register(Vignette.self) } catch { Issue.record("\(error)") }
+    }()
+
+    /// The brightness of a white picture in its corner and in its middle.
+    private func brightness(_ options: String) async throws -> (corner: UInt8, middle: UInt8) {
+        let graph = try Graph(
+            """
+            videotestsrc pattern=white num-buffers=1 ! video/x-raw,format=I420,width=65,height=33 !
+                preprocessor handler=vignette options="${OPTIONS}" ! rawdatapipe name=frames format=I420
+            """, variables: ["OPTIONS": options])
+        let seen = Mutex<(UInt8, UInt8)?>(nil)
+        try graph.rawDataPipe("frames").receive { frame in
+            let luma = try frame.plane(.y)
+            let (corner, middle) = (luma.row(0)[0], luma.row(16)[32])
+            seen.withLock { $0 = (corner, middle) }
+        }
+        try await graph.run()
+        return try #require(seen.withLock { $0 })
+    }
+
+    @Test("corners turn dark and the middle stays")
+    func corners() async throws {
+        #expect(try await brightness("strength=1") == (16, 235))
+        #expect(try await brightness("strength=0.5") == (16 + 219 / 2, 235))
+    }
+
+    @Test("strength=0 changes nothing")
+    func nothing() async throws {
+        #expect(try await brightness("strength=0") == (235, 235))
+    }
+
+    @Test("a strength that can't be is refused", arguments: ["strength=2", "strength=much", "power=1"])
+    func refused(options: String) async {
+        await #expect(throws: GraphError.self) { try await brightness(options) }
+    }
+}

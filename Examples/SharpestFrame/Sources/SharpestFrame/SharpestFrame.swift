@@ -1,0 +1,65 @@
+import MediaGraph
+import Synchronization
+
+/// The sharpest frame of a video file.
+public struct SharpestFrame: Sendable {
+    public let frame: OwnedVideoFrame
+    /// Its number in the file, from 0.
+    public let index: Int
+    public let sharpness: Double
+
+    /// Reads the whole file. `progress` is told, some times a second, how many frames are done and which part of the file,
+    /// where its length is known. `nil` for a file without frames.
+    ///
+    /// ```
+    /// filesrc → decodebin → rawdatapipe → closure that measures each borrowed frame, and retains the best so far
+    /// ```
+    public static func find(
+        in path: String, progress: @escaping @Sendable (_ frames: Int, _ part: Double?) -> Void = { _, _ in }
+    ) async throws -> SharpestFrame? {
+        // The path goes in as a variable in quotes: it may hold spaces, quotes and exclamation marks. No sound is decoded,
+        // and the pipe needs no clock: it takes frames as fast as they come and loses none.
+        let graph = try Graph(
+            """
+            filesrc location="${FILE}" ! decodebin expose-all-streams=false caps="video/x-raw(ANY)" !
+                rawdatapipe name=frames format=I420 sync=false backpressure=block
+            """,
+            variables: ["FILE": path])
+
+        let search = Search()
+        // On the streaming thread, one frame at a time. `frame` can't leave the closure; what `retain` returns can, and
+        // holds on to the decoder's buffer instead of a copy of it.
+        try graph.rawDataPipe("frames").receive { frame in
+            try search.consider(frame)
+        }
+
+        let reports = Task {
+            while !Task.isCancelled {
+                let part = graph.position.flatMap { position in graph.duration.map { position.seconds / $0.seconds } }
+                progress(search.frames, part)
+                try await Task.sleep(for: .milliseconds(200))
+            }
+        }
+        defer { reports.cancel() }
+        try await graph.run()
+        return search.best
+    }
+}
+
+/// The best frame so far, written by the streaming thread and read by the tasks.
+private final class Search: Sendable {
+    private let state = Mutex<(frames: Int, best: SharpestFrame?)>((0, nil))
+
+    var frames: Int { state.withLock { $0.frames } }
+    var best: SharpestFrame? { state.withLock { $0.best } }
+
+    func consider(_ frame: borrowing VideoFrame) throws {
+        let sharpness = try frame.plane(.y).sharpness()
+        let isBest = state.withLock { sharpness > $0.best?.sharpness ?? -1 }
+        let best = isBest ? frame.retain() : nil
+        state.withLock { state in
+            if let best { state.best = SharpestFrame(frame: best, index: state.frames, sharpness: sharpness) }
+            state.frames += 1
+        }
+    }
+}

@@ -1,0 +1,24 @@
+import MediaGraph
+
+extension VideoPlane {
+    /// How much detail a plane of brightness holds: the variance of its Laplacian, near 0 where all is blurred.
+    ///
+    /// The plane is borrowed, so this reads the decoder's own memory, row by row, and nothing is copied.
+    func sharpness() -> Double {
+        guard width > 2, height > 2 else { return 0 }
+        var sum = 0
+        var sumOfSquares = 0
+        for y in 1..<height - 1 {
+            let (above, row, below) = (row(y - 1), row(y), row(y + 1))
+            for x in 1..<width - 1 {
+                let neighbours = Int(above[x]) + Int(below[x]) + Int(row[x - 1]) + Int(row[x + 1])
+                let laplacian = neighbours - 4 * Int(row[x])
+                sum += laplacian
+                sumOfSquares += laplacian * laplacian
+            }
+        }
+        let count = Double((width - 2) * (height - 2))
+        let mean = Double(sum) / count
+        return Double(sumOfSquares) / count - mean * mean
+    }
+}
