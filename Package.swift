@@ -26,7 +26,10 @@ let package = Package(
         .target(name: "GStreamer", dependencies: ["CGStreamer", "CGStreamerShims"], swiftSettings: lifetimes),
         .target(
             name: "MediaGraph",
-            dependencies: ["CMediaGraphABI", "CGStreamerShims", "GStreamer", .product(name: "DequeModule", package: "swift-collections")],
+            dependencies: [
+                "CMediaGraphABI", "CGStreamerShims", "GStreamer",
+                .product(name: "DequeModule", package: "swift-collections"),
+            ],
             swiftSettings: lifetimes
         ),
         .target(name: "GstMediaGraph", dependencies: ["CGStreamer", "GStreamer", "MediaGraph"]),

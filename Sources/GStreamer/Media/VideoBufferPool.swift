@@ -69,7 +69,8 @@ public final class VideoBufferPool: @unchecked Sendable {
                 for (index, plane) in format.planes.enumerated() {
                     let size = format.size(of: plane, width: info.width, height: info.height)
                     let stride = size.width * format.pixelStride(of: plane)
-                    offsets.storeBytes(of: gsize(offset), toByteOffset: index * MemoryLayout<gsize>.stride, as: gsize.self)
+                    offsets.storeBytes(
+                        of: gsize(offset), toByteOffset: index * MemoryLayout<gsize>.stride, as: gsize.self)
                     strides.storeBytes(of: gint(stride), toByteOffset: index * MemoryLayout<gint>.stride, as: gint.self)
                     offset += stride * size.height
                 }

@@ -35,7 +35,9 @@ public struct VideoFrame: ~Copyable, ~Escapable {
     /// The lines of two moments are woven into this frame.
     public var isInterlaced: Bool { mapped.isInterlaced }
     /// Presentation timestamp in the stream's segment.
-    @inlinable public var presentationTimestamp: ClockTime? { ClockTime(raw: GstClockTime(source.pointee.presentation_timestamp)) }
+    @inlinable public var presentationTimestamp: ClockTime? {
+        ClockTime(raw: GstClockTime(source.pointee.presentation_timestamp))
+    }
     /// The presentation timestamp as running time: what A/V is synchronised by.
     @inlinable public var runningTime: ClockTime? { ClockTime(raw: GstClockTime(source.pointee.running_time)) }
     /// Wall-clock time of capture in Unix nanoseconds, where the source said it.

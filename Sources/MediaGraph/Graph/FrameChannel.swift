@@ -64,7 +64,11 @@ final class FrameChannel: Sendable {
             if state.ending == nil || failure != nil { state.ending = failure.map(Ending.failed) ?? .finished }
             return state.waiting.take()
         }
-        if let failure { waiting?.resume(throwing: GraphError.failed(failure)) } else { waiting?.resume(returning: nil) }
+        if let failure {
+            waiting?.resume(throwing: GraphError.failed(failure))
+        } else {
+            waiting?.resume(returning: nil)
+        }
     }
 
     // MARK: The reader's side
@@ -82,7 +86,8 @@ final class FrameChannel: Sendable {
                     if state.isAbandoned { return .success(nil) }
                     if state.waiting != nil {
                         return .failure(
-                            MediaGraphError.wrongUsage(.init("frames", expected: "one reader at a time", actual: "two")))
+                            MediaGraphError.wrongUsage(.init("frames", expected: "one reader at a time", actual: "two"))
+                        )
                     }
                     state.waiting = continuation
                     return nil

@@ -246,7 +246,8 @@ extension ElementFailure {
     /// For a refusal that no element explained.
     fileprivate static func unexplained(_ pipeline: Pipeline, _ text: String) -> ElementFailure {
         ElementFailure(
-            element: pipeline.name, factory: nil, error: GLibError(domain: "mediagraph", code: 0, message: text), debug: "")
+            element: pipeline.name, factory: nil, error: GLibError(domain: "mediagraph", code: 0, message: text),
+            debug: "")
     }
 
     init(element: String, factory: String?, error: GLibError, debug: String) {

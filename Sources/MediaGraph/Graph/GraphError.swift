@@ -53,7 +53,8 @@ public struct ElementFailure: Error, Sendable, CustomStringConvertible {
 
     public var description: String {
         let source = factory.map { element.hasPrefix($0) ? element : "\(element) (\($0))" } ?? element
-        let text = error.message.hasPrefix("\(element): ") ? String(error.message.dropFirst(element.count + 2)) : error.message
+        let text =
+            error.message.hasPrefix("\(element): ") ? String(error.message.dropFirst(element.count + 2)) : error.message
         return "\(source): \(text)" + (detail.isEmpty ? "" : " [\(detail)]")
     }
 }

@@ -17,7 +17,9 @@ import Testing
         let flags = try ChildProcess.run("pkg-config", ["--cflags", "gstreamer-video-1.0", "gstreamer-app-1.0"])
         let build = ChildProcess.buildFolder
         // To SIL: lifetimes and ownership are checked there, after the types.
-        var arguments = ["-emit-sil", "-o", "/dev/null", "-swift-version", "6", "-I", build.appendingPathComponent("Modules").path]
+        var arguments = [
+            "-emit-sil", "-o", "/dev/null", "-swift-version", "6", "-I", build.appendingPathComponent("Modules").path,
+        ]
         for module in ["CGStreamer", "CMediaGraphABI"] {
             let map = root.appendingPathComponent("Sources/\(module)/module.modulemap").path
             arguments += ["-Xcc", "-fmodule-map-file=\(map)"]

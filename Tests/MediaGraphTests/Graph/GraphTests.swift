@@ -1,12 +1,14 @@
 import Foundation
 import GStreamer
-@testable import MediaGraph
 import Synchronization
 import TestSupport
 import Testing
 
+@testable import MediaGraph
+
 @Suite struct GraphTests {
-    private static let counter = "videosource name=src handler=counter pace=fast options=\"frames=30,width=64,height=32\""
+    private static let counter =
+        "videosource name=src handler=counter pace=fast options=\"frames=30,width=64,height=32\""
 
     @Test("GR-6 nodes are looked up by name with their types; errors name what there is")
     func lookUp() throws {
@@ -129,7 +131,11 @@ import Testing
         }
         for graph in graphs { try await graph.start() }
         let beats = await withTaskGroup(of: Int.self) { group in
-            for beat in 0..<100 { group.addTask { await Task.yield(); return beat } }
+            for beat in 0..<100 {
+                group.addTask {
+                    await Task.yield(); return beat
+                }
+            }
             return await group.reduce(0) { sum, _ in sum + 1 }
         }
         #expect(beats == 100)
@@ -137,7 +143,9 @@ import Testing
         for reader in readers { try await reader.value }
     }
 
-    @Test("EL-5 stopping the graph from inside a handler works, from each kind of handler", arguments: ["preprocessor", "pipe", "live pipe"])
+    @Test(
+        "EL-5 stopping the graph from inside a handler works, from each kind of handler",
+        arguments: ["preprocessor", "pipe", "live pipe"])
     func stopInside(place: String) async throws {
         let source = place == "live pipe" ? "videosource handler=counter" : "videosource handler=counter pace=fast"
         let graph = try Graph("\(source) ! preprocessor name=p ! rawdatapipe name=pipe")
@@ -147,7 +155,9 @@ import Testing
             graph?.requestStop()
         }
         if place == "preprocessor" {
-            try graph.preprocessor("p").process { _ in stop(); return .pass }
+            try graph.preprocessor("p").process { _ in
+                stop(); return .pass
+            }
         } else {
             try graph.rawDataPipe("pipe").receive { _ in stop() }
         }
@@ -164,7 +174,9 @@ import Testing
 
     @Test("GR-5 a handler type is attached as it is, and refused by name when nobody registered it")
     func handlers() async throws {
-        let error = #expect(throws: GraphError.self) { try Graph("videotestsrc ! preprocessor handler=pixellate ! fakesink") }
+        let error = #expect(throws: GraphError.self) {
+            try Graph("videotestsrc ! preprocessor handler=pixellate ! fakesink")
+        }
         #expect("\(error!)".contains("preprocessor has no handler \"pixellate\""), "\(error!)")
         let options = #expect(throws: GraphError.self) {
             try Graph("videosource handler=counter options=\"width=2,heigth=3\" ! fakesink")

@@ -1,7 +1,8 @@
 import GStreamer
-@testable import MediaGraph
 import TestSupport
 import Testing
+
+@testable import MediaGraph
 
 /// What every node owes as a GStreamer element.
 @Suite struct ElementTests {
@@ -14,12 +15,16 @@ import Testing
         pipeline.onMessage { if case .warning(let report) = $0.kind { warnings.add(report.error.message) } }
         let pipe = try #require(pipeline.element(named: "pipe"))
         pipeline.setState(.paused)
-        #expect(throws: PropertyError.refused(
-            element: "rawdatapipe", property: "resolution",
-            reason: "it is locked while the element is running; set it in NULL or READY")
+        #expect(
+            throws: PropertyError.refused(
+                element: "rawdatapipe", property: "resolution",
+                reason: "it is locked while the element is running; set it in NULL or READY")
         ) { try pipe.setProperty("resolution", parsing: "720p") }
         #expect(try pipe.property("resolution", as: Resolution.self) == .p360)
-        #expect(warnings.all == ["resolution keeps its value: it is locked while the element is running; set it in NULL or READY"])
+        #expect(
+            warnings.all == [
+                "resolution keeps its value: it is locked while the element is running; set it in NULL or READY"
+            ])
         pipeline.setState(.null)
         try pipe.setProperty("resolution", parsing: "720p")
         #expect(try pipe.property("resolution", as: Resolution.self) == .p720)
@@ -59,7 +64,8 @@ import Testing
         harness.push(.endOfStream)
         #expect(
             harness.pulledEvents() == [
-                "stream-start", "caps", "segment", "caps", "segment", "gap", "flush-start", "flush-stop", "segment", "eos",
+                "stream-start", "caps", "segment", "caps", "segment", "gap", "flush-start", "flush-stop", "segment",
+                "eos",
             ])
     }
 
@@ -75,7 +81,10 @@ import Testing
         while numbers < 2, harness.pull() != nil { numbers += 1 }
         #expect(numbers == 2)
         var events: [String] = []
-        #expect(waitUntil { events += harness.pulledEvents(); return events.contains("eos") })
+        #expect(
+            waitUntil {
+                events += harness.pulledEvents(); return events.contains("eos")
+            })
         #expect(
             events.filter { $0 != "latency" } == [
                 // appsrc gives a SEGMENT ahead of the first event, and its base class one with the first buffer.
@@ -84,7 +93,9 @@ import Testing
             ], "\(events)")
     }
 
-    @Test("EL-4 every property, pad and message is documented, as gst-inspect-1.0 prints it", arguments: Nodes.factoryNames)
+    @Test(
+        "EL-4 every property, pad and message is documented, as gst-inspect-1.0 prints it",
+        arguments: Nodes.factoryNames)
     func documented(factory: String) throws {
         let declaration = try #require(Nodes.all.map { $0.declaration }.first { $0.factoryName == factory })
         let child = try ChildProcess.run(
@@ -100,7 +111,9 @@ import Testing
         }
         for message in declaration.messages {
             #expect(child.output.contains("Message-\(message.name)"))
-            for field in message.fields { #expect(child.output.contains("\(field.name) (\(field.type)): \(field.meaning)")) }
+            for field in message.fields {
+                #expect(child.output.contains("\(field.name) (\(field.type)): \(field.meaning)"))
+            }
         }
         for template in declaration.padTemplates { #expect(child.output.contains("template: '\(template.name)'")) }
     }

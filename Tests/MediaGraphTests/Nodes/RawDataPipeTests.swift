@@ -1,8 +1,9 @@
 import Foundation
 import GStreamer
-@testable import MediaGraph
 import TestSupport
 import Testing
+
+@testable import MediaGraph
 
 @Suite struct RawDataPipeTests {
     private func harness(_ configure: (Element) throws -> Void = { _ in }) throws -> Harness {
@@ -122,7 +123,10 @@ import Testing
 
     @Test("RP-4 on before the first frame, off after the last, once each; for a sender and for a stock source")
     func status() async throws {
-        for source in ["videosource handler=counter pace=fast options=\"frames=3,width=32,height=32\"", "videotestsrc num-buffers=3"] {
+        for source in [
+            "videosource handler=counter pace=fast options=\"frames=3,width=32,height=32\"",
+            "videotestsrc num-buffers=3",
+        ] {
             let calls = Log<String>()
             let graph = try Graph("\(source) ! rawdatapipe name=pipe")
             try graph.rawDataPipe("pipe").attach(
@@ -272,15 +276,21 @@ import Testing
     @Test("RP-6 a stream that can't be given is not-negotiated with both sides named")
     func notNegotiated() async throws {
         let pipeline = try Pipeline(
-            parsing: "appsrc name=src caps=\"video/x-raw(memory:DMABuf),format=NV12,width=16,height=16,framerate=30/1\" ! rawdatapipe")
+            parsing:
+                "appsrc name=src caps=\"video/x-raw(memory:DMABuf),format=NV12,width=16,height=16,framerate=30/1\" ! rawdatapipe"
+        )
         let errors = Log<String>()
-        pipeline.onMessage { if case .error(let report) = $0.kind { errors.add("\(report.error.message) \(report.debug)") } }
+        pipeline.onMessage {
+            if case .error(let report) = $0.kind { errors.add("\(report.error.message) \(report.debug)") }
+        }
         pipeline.setState(.playing)
         let source = try #require(pipeline.element(named: "src").flatMap(AppSource.init(wrapping:)))
         _ = source.push(Buffer([UInt8](repeating: 1, count: 384)))
         #expect(waitUntil { !errors.all.isEmpty })
         let text = errors.all.first ?? ""
-        #expect(text.contains("upstream gives video/x-raw(memory:DMABuf)") && text.contains("this pipe takes video/x-raw"), "\(text)")
+        #expect(
+            text.contains("upstream gives video/x-raw(memory:DMABuf)") && text.contains("this pipe takes video/x-raw"),
+            "\(text)")
         pipeline.setState(.null)
         // Encoded video can't even be linked; the description says so.
         let error = #expect(throws: GraphError.self) {
@@ -314,7 +324,8 @@ import Testing
         var kept: [OwnedVideoFrame] = []
         do {
             let graph = try Graph(
-                "videosource handler=counter pace=fast options=\"frames=20,width=64,height=32\" ! rawdatapipe name=pipe")
+                "videosource handler=counter pace=fast options=\"frames=20,width=64,height=32\" ! rawdatapipe name=pipe"
+            )
             let frames = try graph.rawDataPipe("pipe").frames
             try await graph.start()
             for try await frame in frames { kept.append(frame) }
@@ -391,7 +402,8 @@ import Testing
         #expect("\(error!)".contains("resolution=90p: expected progressive video"), "\(error!)")
         let anamorphic = Log<Fraction>()
         let wide = try Graph(
-            "videotestsrc num-buffers=1 ! video/x-raw,width=64,height=64,pixel-aspect-ratio=4/3 ! rawdatapipe name=pipe")
+            "videotestsrc num-buffers=1 ! video/x-raw,width=64,height=64,pixel-aspect-ratio=4/3 ! rawdatapipe name=pipe"
+        )
         try wide.rawDataPipe("pipe").receive { anamorphic.add($0.info.pixelAspectRatio) }
         try await wide.run()
         #expect(anamorphic.all == [Fraction(4, 3)])

@@ -28,7 +28,6 @@ struct BoundedQueue<Frame, Signal> {
         items.reserveCapacity(self.bound + 8)
     }
 
-
     mutating func offer(_ frame: consuming Frame) -> Offer {
         guard frameCount >= bound else {
             items.append(.frame(frame))

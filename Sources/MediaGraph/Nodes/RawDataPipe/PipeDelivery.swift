@@ -257,7 +257,8 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
         if let failure { throw failure }
         guard let verdict else {
             throw .processingFailed(
-                .init("a frame", expected: "\(plan.output.size) bytes for \(plan.outputCaps)", actual: "\(buffer.size)"))
+                .init("a frame", expected: "\(plan.output.size) bytes for \(plan.outputCaps)", actual: "\(buffer.size)")
+            )
         }
         statistics.handlerTime.wrappingAdd(monotonicNanoseconds() - began, ordering: .relaxed)
         return verdict

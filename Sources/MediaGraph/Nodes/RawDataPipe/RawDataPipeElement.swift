@@ -168,7 +168,8 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
                 delivery.start(settings.current, consumer: consumer, format: format)
                 Self.log.log(
                     .info, raw: instance.element,
-                    "handler \(consumer?.name ?? "none"), format \(format.gstreamerName), \(settings.current.resolution.nick)")
+                    "handler \(consumer?.name ?? "none"), format \(format.gstreamerName), \(settings.current.resolution.nick)"
+                )
             } catch {
                 postError(.settings, "\(name): \(error)")
                 return .failure
@@ -192,12 +193,15 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
         let settings = settings.current
         guard !settings.handler.isEmpty else { return }
         guard state.withLock({ $0.attached == nil }) else {
-            throw .alreadyInUse(.init(name, expected: "one handler", actual: "handler=\(settings.handler) beside one from Swift"))
+            throw .alreadyInUse(
+                .init(name, expected: "one handler", actual: "handler=\(settings.handler) beside one from Swift"))
         }
         let handle = try HandlerRegistry.shared.makeConsumer(settings.handler, options: settings.options)
         if let mode = handle.memoryMode, mode != settings.memoryMode {
             throw .invalidParameter(
-                .init("memory-mode", expected: "\(mode.nick), for handler \(handle.name)", actual: settings.memoryMode.nick))
+                .init(
+                    "memory-mode", expected: "\(mode.nick), for handler \(handle.name)",
+                    actual: settings.memoryMode.nick))
         }
         state.withLock { $0.named = handle }
     }

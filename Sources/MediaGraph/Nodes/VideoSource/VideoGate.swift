@@ -43,7 +43,8 @@ final class VideoGate: Sendable {
             frame.width == key.width && frame.height == key.height && frame.format == key.format
                 && frame.rate_numerator == key.rate.numerator && frame.rate_denominator == key.rate.denominator
                 && frame.aspect_numerator == key.aspect.numerator && frame.aspect_denominator == key.aspect.denominator
-                && frame.length == Int64(pool.packedLength) && frame.data != nil && Rotation(rawValue: frame.rotation) != nil
+                && frame.length == Int64(pool.packedLength) && frame.data != nil
+                && Rotation(rawValue: frame.rotation) != nil
         }
     }
 
@@ -158,7 +159,9 @@ final class VideoGate: Sendable {
             context: frame.release_context, release: release)
     }
 
-    private func push(_ buffer: consuming Buffer, _ key: VideoFormatState.Key, _ pool: VideoBufferPool) throws(MediaGraphError) {
+    private func push(_ buffer: consuming Buffer, _ key: VideoFormatState.Key, _ pool: VideoBufferPool)
+        throws(MediaGraphError)
+    {
         var pending: Buffer? = consume buffer
         let flow = monitor.withLock(wakes: false) { state -> FlowReturn? in
             guard state.phase == .starting || state.phase == .sending, !state.hasEnded else { return nil }
@@ -202,7 +205,8 @@ final class VideoGate: Sendable {
     }
 
     private func stamp(_ buffer: BufferAccess, _ frame: MGOutgoingFrame) {
-        buffer.presentationTimestamp = ClockTime(raw: GstClockTime(frame.timestamp)) ?? appSource.currentRunningTime ?? .zero
+        buffer.presentationTimestamp =
+            ClockTime(raw: GstClockTime(frame.timestamp)) ?? appSource.currentRunningTime ?? .zero
         if frame.rate_numerator > 0 {
             let (seconds, rate) = (UInt64(1_000_000_000), UInt64(frame.rate_numerator))
             buffer.duration = ClockTime(nanoseconds: seconds * UInt64(frame.rate_denominator) / rate)
@@ -266,7 +270,8 @@ final class VideoGate: Sendable {
 
     // MARK: Validation
 
-    private static func validate(_ frame: MGOutgoingFrame) throws(MediaGraphError) -> (VideoFormatState.Key, VideoInfo) {
+    private static func validate(_ frame: MGOutgoingFrame) throws(MediaGraphError) -> (VideoFormatState.Key, VideoInfo)
+    {
         guard frame.width > 0, frame.height > 0, frame.width <= 16384, frame.height <= 16384 else {
             throw .invalidParameter(
                 .init("frame size", expected: "1×1 to 16384×16384", actual: "\(frame.width)×\(frame.height)"))
@@ -283,17 +288,22 @@ final class VideoGate: Sendable {
         guard frame.length == Int64(length), frame.data != nil else {
             throw .invalidParameter(
                 .init(
-                    "dataLength", expected: "\(length) bytes for \(width)×\(height) \(format.pixelFormat.gstreamerName)",
+                    "dataLength",
+                    expected: "\(length) bytes for \(width)×\(height) \(format.pixelFormat.gstreamerName)",
                     actual: frame.data == nil ? "no data" : "\(frame.length)"))
         }
-        guard frame.rate_numerator >= 0, frame.rate_denominator > 0, frame.aspect_numerator > 0, frame.aspect_denominator > 0
+        guard frame.rate_numerator >= 0, frame.rate_denominator > 0, frame.aspect_numerator > 0,
+            frame.aspect_denominator > 0
         else {
             throw .invalidParameter(
-                .init("rate or pixel aspect", expected: "positive ratios", actual: "\(frame.rate_numerator)/\(frame.rate_denominator)"))
+                .init(
+                    "rate or pixel aspect", expected: "positive ratios",
+                    actual: "\(frame.rate_numerator)/\(frame.rate_denominator)"))
         }
         let rate = Fraction(frame.rate_numerator, frame.rate_denominator)
         guard var info = VideoInfo(format.pixelFormat, width: width, height: height, framesPerSecond: rate) else {
-            throw .invalidParameter(.init("frame size", expected: "one that GStreamer takes", actual: "\(width)×\(height)"))
+            throw .invalidParameter(
+                .init("frame size", expected: "one that GStreamer takes", actual: "\(width)×\(height)"))
         }
         info.pixelAspectRatio = Fraction(frame.aspect_numerator, frame.aspect_denominator)
         info.colorimetry.range = format.range
