@@ -34,7 +34,8 @@ struct ThroughputCommand: ParsableCommand {
         }
         return Report(
             title: "Throughput",
-            text: "\(table)\n\nMedians of \(pairs) interleaved pairs; in brackets the median's 95 % interval.", hasBars: false)
+            text: "\(table)\n\nMedians of \(pairs) interleaved pairs; in brackets the median's 95 % interval.",
+            hasBars: false)
     }
 
     private static func run(_ work: Work, _ side: Side) throws -> Measured { try waiting { try await work.run(side) } }

@@ -4,7 +4,8 @@ import Foundation
 enum Machine {
     static var description: String {
         let processors = (try? String(contentsOfFile: "/proc/cpuinfo", encoding: .utf8)) ?? ""
-        let model = processors.split(separator: "\n").first { $0.hasPrefix("model name") }?
+        let model =
+            processors.split(separator: "\n").first { $0.hasPrefix("model name") }?
             .split(separator: ":").last?.trimmingCharacters(in: .whitespaces) ?? "an unknown processor"
         return "\(ProcessInfo.processInfo.activeProcessorCount) cores of \(model), \(system), Swift \(swiftVersion)"
     }
