@@ -35,10 +35,9 @@ struct InstructionsCommand: ParsableCommand {
                 let c = try FrameCost(work, .c).instructions
                 let swift = try FrameCost(work, .swift).instructions
                 let ratio = swift / c
-                let name = kind == .appsrc ? "appsrc" : "\(kind), \(touch == .luma ? "all of luma" : "a byte a plane")"
                 table.add(
-                    name, c.text(0), swift.text(0), (swift - c).text(0), ratio.text(3), "≤ \(bar.text(2))")
-                if ratio > bar { broken.append("\(name): \(ratio.text(3)) times the instructions of C") }
+                    work.title, c.text(0), swift.text(0), (swift - c).text(0), ratio.text(3), "≤ \(bar.text(2))")
+                if ratio > bar { broken.append("\(work.title): \(ratio.text(3)) times the instructions of C") }
             }
         }
         return Report(title: "Instructions per frame", text: table.description, broken: broken)

@@ -3,10 +3,10 @@ struct Report: Sendable {
     var title: String
     var text: String
     var broken: [String] = []
+    var hasBars = true
 
     var markdown: String {
-        "### \(title)\n\n\(text)\n\n"
-            + (broken.isEmpty ? "All bars hold." : "Broken:\n\n" + broken.map { "- \($0)" }.joined(separator: "\n"))
-            + "\n"
+        let verdict = broken.isEmpty ? "All bars hold.\n" : "Broken:\n\n" + broken.map { "- \($0)\n" }.joined()
+        return "### \(title)\n\n\(text)\n" + (hasBars ? "\n\(verdict)" : "")
     }
 }

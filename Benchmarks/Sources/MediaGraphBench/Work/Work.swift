@@ -49,9 +49,25 @@ struct Work: Sendable {
         """
     }
 
+    /// The same, but one frame in 100 s.
+    static var idleSource: String {
+        """
+        fakesrc is-live=true sync=true sizetype=fixed sizemax=\(frameSize) filltype=nothing format=time \
+        datarate=\(frameSize / 100) ! capsfilter caps="\(format)"
+        """
+    }
+
     var kind: WorkCase
     var touch = Touch.planes
     var frames: Int
+
+    var title: String {
+        switch (kind, touch) {
+        case (.appsrc, _): "\(kind)"
+        case (_, .planes): "\(kind), a byte a plane"
+        case (_, .luma): "\(kind), all of luma"
+        }
+    }
 
     /// Runs one side to the end of the stream.
     func run(_ side: Side) async throws -> Measured {
