@@ -23,6 +23,7 @@ struct MediaGraphCommand: AsyncParsableCommand {
     static func main() async {
         StandardStreams.openMissing()
         await main(nil)
+        StandardStreams.exitIfOutputIsLost()
     }
 }
 

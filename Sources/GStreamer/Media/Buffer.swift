@@ -61,6 +61,9 @@ public struct BufferAccess {
 
     public var retained: Buffer { Buffer(retaining: raw) }
 
+    /// A buffer with memory of its own.
+    public var copied: Buffer { Buffer(taking: gst_buffer_copy_deep(raw)) }
+
     /// Wall-clock time of capture, Unix nanoseconds (`GstReferenceTimestampMeta`, `timestamp/x-unix`).
     public var captureTime: UInt64? {
         guard let meta = gst_buffer_get_reference_timestamp_meta(raw, ReferenceClock.unix.raw) else { return nil }

@@ -81,9 +81,15 @@ public final class Picture {
             }
             try pipeline.element(named: "picture")?.setProperty(property, to: value)
             defer { pipeline.setState(.null) }
-            pipeline.setState(.paused)
-            if let sample = sink.preroll(timeout: .seconds(20)) { return sample }
-            throw Failure.failed(pipeline.takeError()?.message ?? "no picture within 20 s")
+            guard pipeline.setState(.paused) != .failure else {
+                throw Failure.failed(pipeline.takeError()?.message ?? "it can't be opened")
+            }
+            // An element that fails leaves the sink waiting: look at the bus in between.
+            for _ in 0..<100 {
+                if let sample = sink.preroll(timeout: .milliseconds(200)) { return sample }
+                if let error = pipeline.takeError() { throw Failure.failed(error.message) }
+            }
+            throw Failure.failed("no picture within 20 s")
         } catch let failure as Failure {
             throw failure
         } catch {

@@ -58,7 +58,7 @@ public class Element: ObjectReference, @unchecked Sendable {
     /// The bin that it is in.
     public var parent: Element? {
         guard let parent = gst_object_get_parent(object) else { return nil }
-        let reference = Element(taking: UnsafeMutableRawPointer(parent))
+        let reference = Element(adopting: UnsafeMutableRawPointer(parent))
         return g_type_check_instance_is_a(
             reference.raw.assumingMemoryBound(to: GTypeInstance.self), gst_element_get_type()) != 0 ? reference : nil
     }

@@ -32,6 +32,9 @@ final class ConsumerHandle: @unchecked Sendable {
     /// Any thread.
     func interrupt() { abi.interrupt(abi.context) }
 
+    /// Any thread.
+    func resume() { abi.resume(abi.context) }
+
     /// `drop` when it queues by itself and lost a frame.
     @inline(__always)
     func receive(_ frame: UnsafePointer<MGVideoFrame>) throws(MediaGraphError) -> Verdict {
@@ -59,6 +62,7 @@ extension MGVideoConsumer {
         context = Unmanaged.passRetained(ConsumerBox(consumer)).toOpaque()
         start = { _, _, _ in }
         interrupt = { _ in }
+        resume = { _ in }
         frame = { context, frame, error in
             Unmanaged<AnyConsumerBox>.fromOpaque(context!)._withUnsafeGuaranteedRef { $0.receive(frame!, error) }
         }

@@ -81,7 +81,8 @@ public struct VideoFrame: ~Copyable, ~Escapable {
             height: height, stride: stride, pixelStride: pixelStride)
     }
 
-    /// An owned frame on the same buffer: nothing is copied. Keep it, or send it to another task.
+    /// An owned frame on the same buffer: nothing is copied. Keep it, or send it to another task. In a `VideoProcessor`,
+    /// where the frame goes on changing, it is a copy as it is now.
     public func retain() -> OwnedVideoFrame { OwnedVideoFrame(retaining: source.pointee) }
 
     /// The frame's bytes, plane after plane, without padding: what FFmpeg calls rawvideo.

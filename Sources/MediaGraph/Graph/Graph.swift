@@ -51,9 +51,11 @@ public final class Graph: Sendable {
 
     /// Starts the graph. Returns when it is PLAYING; throws what an element posted when it can't be.
     ///
+    /// `GraphError.stopped` when it was stopped, or the task cancelled, before that.
+    ///
     /// A graph that isn't live is PLAYING when every sink has had its first buffer. Cancelling the task stops it.
     public func start() async throws(GraphError) {
-        guard state.withLock({ $0.begin() }) else {
+        guard let generation = state.withLock({ $0.begin() }) else {
             throw .wrongUsage("the graph runs already; stop it before it is started again")
         }
         let outcome = await withTaskCancellationHandler {
@@ -68,8 +70,16 @@ public final class Graph: Sendable {
             finish(.stopped)
         }
         guard case .ended(let end) = outcome else { return }
-        await stop()
-        if case .failed(let failure) = end { throw .failed(failure) }
+        switch end {
+        // So short a stream has been played whole: `waitUntilEnd` says so.
+        case .endOfStream: return
+        case .stopped:
+            await stop(generation)
+            throw .stopped
+        case .failed(let failure):
+            await stop(generation)
+            throw .failed(failure)
+        }
     }
 
     /// On the control queue.
@@ -97,13 +107,17 @@ public final class Graph: Sendable {
     /// Starts, waits for the end, and stops. Cancelling the task stops it too.
     @discardableResult
     public func run() async throws(GraphError) -> GraphEnd {
-        try await start()
+        do throws(GraphError) { try await start() } catch {
+            guard case .stopped = error else { throw error }
+            return .stopped
+        }
+        let generation = state.withLock { $0.generation }
         let result: Result<GraphEnd, GraphError>
         do throws(GraphError) {
             result = .success(
                 try await withGraphCancellation { () async throws(GraphError) in try await waitUntilEnd() })
         } catch { result = .failure(error) }
-        await stop()
+        await stop(generation)
         return try result.get()
     }
 
@@ -138,11 +152,20 @@ public final class Graph: Sendable {
     /// Stops at once. When it returns no handler is running and none will be called. From inside a handler use
     /// ``requestStop()``: waiting there for the handler's own end could never return.
     public func stop() async {
+        await stop(state.withLock { $0.generation })
+    }
+
+    private func stop(_ run: Int) async {
+        guard state.withLock({ $0.generation == run }) else { return }
         finish(.stopped)
+        // However it ended: whoever waits for a reader holds up the change of state.
+        streams.end(.stopped)
         await withCheckedContinuation { continuation in
             control.async { [self] in
-                pipeline.setState(.null)
-                state.withLock { $0.stopped() }
+                if state.withLock({ $0.generation == run }) {
+                    pipeline.setState(.null)
+                    state.withLock { $0.stopped(run) }
+                }
                 continuation.resume()
             }
         }

@@ -174,11 +174,13 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
                 postError(.settings, "\(name): \(error)")
                 return .failure
             }
+        case .playingToPaused: delivery.pause()
         case .pausedToReady: delivery.interrupt()
         default: break
         }
         let result = super.changeState(change)
         switch change {
+        case .pausedToPlaying: delivery.resume()
         case .pausedToReady: delivery.stop()
         case .readyToPaused where result == .failure:
             delivery.interrupt()

@@ -90,7 +90,6 @@ final class VideoGate: Sendable {
         monitor.withLock {
             $0.phase = .starting
             $0.hasAnnounced = false
-            $0.hasEnded = false
         }
     }
 
@@ -163,12 +162,13 @@ final class VideoGate: Sendable {
         throws(MediaGraphError)
     {
         var pending: Buffer? = consume buffer
+        var queueLength: Int?
         let flow = monitor.withLock(wakes: false) { state -> FlowReturn? in
             guard state.phase == .starting || state.phase == .sending, !state.hasEnded else { return nil }
             if state.format?.key != key {
                 state.format = VideoFormatState(key: key, pool: pool)
                 appSource.setCaps(pool.info.caps)
-                declareLatency(pool.info.framesPerSecond, state.maxFrames)
+                queueLength = state.maxFrames
             }
             if !state.hasAnnounced {
                 // Behind the caps: a pad must have CAPS before SEGMENT, which appsrc sends ahead of the first event.
@@ -177,6 +177,8 @@ final class VideoGate: Sendable {
             }
             return appSource.push(pending.take()!)
         }
+        // Outside the lock: it posts a message, and whoever hears that may ask for the latency, and so for the pace.
+        if let queueLength { declareLatency(pool.info.framesPerSecond, queueLength) }
         switch flow {
         case .ok: statistics.countFrame()
         case nil: throw closedError
