@@ -143,8 +143,9 @@ public enum ElementClass {
             }
             try property.write?(implementation, Value(copying: value))
         } catch {
-            PropertyRefusal.leave(error.reason, on: object)
+            // In this order: whoever hears the warning may set other properties from there.
             implementation.postWarning(.settings, "\(property.name) keeps its value: \(error.reason)")
+            PropertyRefusal.leave(error.reason, on: object)
         }
     }
 

@@ -31,7 +31,6 @@ final class FrameChannel: Sendable {
         monitor.withLock { state in
             let queue = BoundedQueue<OwnedVideoFrame, Never>(bound: maxFrames, policy: policy)
             state.queue = queue
-            state.isInterrupted = false
             state.ending = nil
         }
     }
@@ -59,7 +58,7 @@ final class FrameChannel: Sendable {
         return outcome == .pass
     }
 
-    /// Whoever waits in `receive` returns, and nobody waits there until `resume` or the next `start`.
+    /// Whoever waits in `receive` returns, and nobody waits there until `resume`.
     func interrupt() { monitor.withLock { $0.isInterrupted = true } }
 
     func resume() { monitor.withLock { $0.isInterrupted = false } }

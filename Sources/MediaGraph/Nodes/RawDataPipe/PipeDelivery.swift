@@ -36,8 +36,35 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
     private let owner: WeakElement
     let appSink: AppSink
     private var consumer: ConsumerHandle?
-    /// The same, for those who may come from any thread.
-    private let interruptible = Mutex<ConsumerHandle?>(nil)
+    /// The same, for those who may come from any thread, with the reasons why nobody may wait in it now.
+    private let waiting = Mutex(Waiting())
+
+    private struct Waiting {
+        var consumer: ConsumerHandle?
+        var holds: Holds = []
+    }
+
+    private struct Holds: OptionSet {
+        let rawValue: Int
+        static let paused = Holds(rawValue: 1)
+        static let flushing = Holds(rawValue: 2)
+        static let closed = Holds(rawValue: 4)
+    }
+
+    /// Whoever waits in the handler goes on, and nobody waits there while a hold is on. Any thread.
+    private func hold(_ reason: Holds) {
+        waiting.withLock {
+            $0.holds.insert(reason)
+            $0.consumer?.interrupt()
+        }
+    }
+
+    private func release(_ reason: Holds) {
+        waiting.withLock {
+            $0.holds.remove(reason)
+            if $0.holds.isEmpty { $0.consumer?.resume() }
+        }
+    }
     private var settings = PipeSettings()
     private var format = VideoFormat.i420
     private var policy = OverflowPolicy.block
@@ -59,7 +86,8 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
     func start(_ settings: PipeSettings, consumer: ConsumerHandle?, format: VideoFormat) {
         self.settings = settings
         self.consumer = consumer
-        interruptible.withLock { $0 = consumer }
+        waiting.withLock { $0 = Waiting(consumer: consumer) }
+        consumer?.resume()
         self.format = format
         policy = settings.backPressure.resolved(isLive: false)
         plan = nil
@@ -76,19 +104,19 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
     /// PAUSED→READY, before data flow is stopped: whoever waits goes on.
     func interrupt() {
         isClosed.store(true, ordering: .releasing)
-        interruptible.withLock { $0 }?.interrupt()
+        hold(.closed)
         run.withLock { $0 }?.lane.withLock { $0.queue.append(.close) }
     }
 
     /// PLAYING→PAUSED, before the sink is told: it can't be while its streaming thread waits in the handler.
-    func pause() { interruptible.withLock { $0 }?.interrupt() }
+    func pause() { hold(.paused) }
 
     /// PAUSED→PLAYING, after the sink was told.
-    func resume() { interruptible.withLock { $0 }?.resume() }
+    func resume() { release(.paused) }
 
     /// FLUSH_START: what waits is let go, and so is whoever waits. Any thread.
     func flushStarted() {
-        interruptible.withLock { $0 }?.interrupt()
+        hold(.flushing)
         run.withLock { $0 }?.lane.withLock {
             $0.queue.removeFrames { _ = $0.take() }
             $0.queue.removeSignals { if case .end = $0 { true } else { false } }
@@ -98,6 +126,7 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
 
     /// FLUSH_STOP: frames come again.
     func flushStopped() {
+        defer { release(.flushing) }
         guard hasStarted, !isClosed.load(ordering: .acquiring) else { return }
         run.withLock { $0 }?.lane.withLock {
             $0.queue.removeFrames { _ = $0.take() }
@@ -117,7 +146,7 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
         }
         // Without end-of-stream too: files are finished as far as they got.
         handle(.end)
-        interruptible.withLock { $0 = nil }
+        waiting.withLock { $0.consumer = nil }
         consumer = nil
         plan = nil
     }

@@ -1,0 +1,191 @@
+import Foundation
+import GStreamer
+@testable import MediaGraph
+import Synchronization
+import TestSupport
+import Testing
+
+/// Changes of state, flushes and refusals at bad moments. Each ran into a deadlock or worse once.
+@Suite struct StressTests {
+    init() throws { try Nodes.register() }
+
+    /// A count that other threads see.
+    private final class Counter: Sendable {
+        private let count = Atomic<Int>(0)
+        var value: Int { count.load(ordering: .acquiring) }
+        func add() { count.add(1, ordering: .acquiringAndReleasing) }
+    }
+
+    /// Starts and stops `pipeline` at growing distances on a thread of its own; true when no cycle got stuck.
+    private func survives(_ pipeline: Pipeline, cycles: Int) -> Bool {
+        let done = Counter()
+        _ = NativeThread("cycles") {
+            for cycle in 0..<cycles {
+                pipeline.setState(.playing)
+                Thread.sleep(forTimeInterval: Double(cycle % 50) * 0.00004)
+                pipeline.setState(.null)
+                done.add()
+            }
+        }
+        var last = -1
+        while done.value < cycles, done.value != last {
+            last = done.value
+            // A cycle takes milliseconds; ten seconds without one is a deadlock.
+            _ = waitUntil { done.value > last }
+        }
+        return done.value == cycles
+    }
+
+    private struct Slow: VideoConsumer {
+        func receive(_ frame: borrowing VideoFrame) throws { Thread.sleep(forTimeInterval: 0.002) }
+    }
+
+    @Test("EL-1 starting and stopping at any moment with a dropping pipe never hangs", arguments: ["drop-old", "drop-new"])
+    func droppingPipe(policy: String) throws {
+        let pipeline = try Pipeline(
+            parsing: """
+                videotestsrc is-live=true ! video/x-raw,width=32,height=32,framerate=100/1 !
+                rawdatapipe name=p backpressure=\(policy)
+                """)
+        try NodeDoor.attach(Slow(), memoryMode: nil, to: try #require(pipeline.element(named: "p")))
+        #expect(survives(pipeline, cycles: 300))
+    }
+
+    @Test("EL-1 nor with a blocking pipe whose frames nobody reads")
+    func blockingPipe() throws {
+        let pipeline = try Pipeline(
+            parsing: "videotestsrc ! video/x-raw,width=16,height=16 ! rawdatapipe name=p backpressure=block")
+        try NodeDoor.attach(FrameChannel(), to: try #require(pipeline.element(named: "p")))
+        #expect(survives(pipeline, cycles: 300))
+    }
+
+    @Test("EL-1 a property refused before anyone owns the element leaves the element alive", arguments: Nodes.factoryNames)
+    func refusedWhileFloating(factory: String) throws {
+        // gst-launch sets properties on elements that are still floating. A videosource and a pre-processor have no
+        // property with a range of their own but max-frames.
+        let property = factory == "preprocessor" ? "qos=true" : "max-frames=5000"
+        let before = factory == "videosource" ? [] : ["videotestsrc", "num-buffers=1", "!"]
+        let after = factory == "rawdatapipe" ? [] : ["!", "fakesink", "num-buffers=1"]
+        let options = factory == "videosource" ? ["handler=counter", "pace=fast", "options=frames=1,width=16,height=16"] : []
+        let child = try ChildProcess.run(
+            "gst-launch-1.0",
+            ["--gst-plugin-path=\(ChildProcess.buildFolder.path)"] + before + [factory, property] + options + after,
+            environment: ["GST_REGISTRY": ChildProcess.buildFolder.appendingPathComponent("stress-\(factory).bin").path],
+            timeout: 60)
+        #expect(child.status == 0, "\(child.output)\n\(child.errors.suffix(1000))")
+    }
+
+    @Test("EL-1 a refusal that is answered from the bus with another property is no recursion into a lock")
+    func refusalRecursion() throws {
+        let pipeline = try Pipeline(parsing: "videotestsrc ! rawdatapipe name=p")
+        let pipe = try #require(pipeline.element(named: "p"))
+        pipeline.onMessage { if case .warning = $0.kind { try? pipe.setProperty("max-frames", to: Int32(3)) } }
+        #expect(throws: PropertyError.self) { try pipe.setProperty("max-frames", to: Int32(5000)) }
+        #expect(try pipe.property("max-frames", as: Int32.self) == 3)
+    }
+
+    @Test("EL-2 end-of-stream after a flush waits for the frames before it, as the first one does")
+    func endAfterFlush() throws {
+        let element = try #require(Element(factory: "rawdatapipe"))
+        try element.setProperty("backpressure", parsing: "drop-old")
+        try element.setProperty("max-frames", to: Int32(10))
+        let log = Log<String>()
+        struct Logging: VideoConsumer {
+            let log: Log<String>
+            func receive(_ frame: borrowing VideoFrame) throws {
+                Thread.sleep(forTimeInterval: 0.05)
+                log.add("frame")
+            }
+            func finish() { log.add("finish") }
+        }
+        try NodeDoor.attach(Logging(log: log), memoryMode: nil, to: element)
+        let harness = Harness(element, sink: "sink", source: nil)
+        harness.setLive(false)
+        harness.setSourceCaps("video/x-raw,format=I420,width=16,height=4,framerate=30/1")
+        let bytes = [UInt8](repeating: 0, count: 96)
+        harness.push(bytes)
+        harness.push(.endOfStream)
+        harness.push(.flushStart)
+        harness.push(.flushStop)
+        harness.push(.segment)
+        harness.push(bytes)
+        harness.push(bytes)
+        harness.push(.endOfStream)
+        #expect(log.all == ["frame", "finish", "frame", "frame", "finish"])
+    }
+
+    @Test("EL-5 a stop of one run never ends the next, nor makes its start wait for ever")
+    func restart() async throws {
+        for _ in 0..<20 {
+            let graph = try Graph("videotestsrc is-live=true ! fakesink")
+            let first = Task { try await graph.run() }
+            try await Task.sleep(for: .milliseconds(10))
+            await graph.stop()
+            try await graph.start()
+            _ = try await first.value
+            #expect(graph.pipeline.waitForState(timeout: .seconds(5)).state == .playing)
+            await graph.stop()
+        }
+    }
+
+    @Test("GR-6 an error ends a graph whose frames nobody reads")
+    func errorWhileUnread() async throws {
+        let graph = try Graph(
+            """
+            videotestsrc ! video/x-raw,width=16,height=16 ! rawdatapipe name=p
+            videotestsrc is-live=true ! identity error-after=3 ! fakesink
+            """)
+        let frames = try graph.rawDataPipe("p").frames
+        await #expect(throws: GraphError.self) { try await graph.run() }
+        withExtendedLifetime(frames) {}
+    }
+
+    @Test("GR-6 a start that is cancelled says that the graph doesn't run")
+    func cancelledStart() async throws {
+        let graph = try Graph("filesrc location=/dev/zero ! fakesink num-buffers=1000000")
+        let task = Task { try await graph.start() }
+        task.cancel()
+        let outcome = await task.result
+        if case .failure(let error) = outcome {
+            guard case GraphError.stopped = error else {
+                Issue.record("threw \(error)")
+                return
+            }
+            #expect(graph.pipeline.state == .null)
+        }
+        await graph.stop()
+    }
+
+    @Test("VS-4 whoever hears a LATENCY message may ask for the latency, while a frame is being sent")
+    func latencyFromTheBus() throws {
+        let pipeline = try Pipeline(parsing: "videosource name=s ! rawdatapipe name=p")
+        let source = RecordingSource()
+        try NodeDoor.attach(source, to: try #require(pipeline.element(named: "s")))
+        pipeline.onMessage { if case .latency = $0.kind { pipeline.recalculateLatency() } }
+        pipeline.setState(.playing)
+        try sendNow(
+            source.sender, patternedFrame(width: 64, height: 36),
+            FrameDescription(width: 64, height: 36, framesPerSecond: Fraction(15, 1)))
+        pipeline.setState(.null)
+        #expect(source.calls.all.last == "uninitialize")
+    }
+
+    @Test("RP-7 a frame kept in a processor is as it was then, whatever is edited afterwards")
+    func keptWhileEdited() async throws {
+        let graph = try Graph(
+            "videosource handler=counter pace=fast options=\"frames=1,width=64,height=32\" ! preprocessor name=p ! fakesink")
+        let kept = Mutex<OwnedVideoFrame?>(nil)
+        try graph.preprocessor("p").process { frame in
+            let owned = frame.retain()
+            kept.withLock { $0 = owned }
+            var luma = try frame.mutablePlane(.y)
+            luma.fill(rows: 0..<32, with: 77)
+            return .pass
+        }
+        try await graph.run()
+        let bytes = try #require(try kept.withLock { $0 }?.packedBytes())
+        var canvas = CounterCanvas(width: 64, height: 32)
+        canvas.draw(0)
+        #expect(bytes == canvas.bytes)
+    }
+}
