@@ -26,13 +26,18 @@ let package = Package(
         .target(name: "GStreamer", dependencies: ["CGStreamer", "CGStreamerShims"], swiftSettings: lifetimes),
         .target(
             name: "MediaGraph",
-            dependencies: ["CMediaGraphABI", "CGStreamerShims", "GStreamer", .product(name: "DequeModule", package: "swift-collections")],
+            dependencies: [
+                "CMediaGraphABI", "CGStreamerShims", "GStreamer",
+                .product(name: "DequeModule", package: "swift-collections"),
+            ],
             swiftSettings: lifetimes
         ),
         .target(name: "GstMediaGraph", dependencies: ["CGStreamer", "GStreamer", "MediaGraph"]),
         .executableTarget(
             name: "MediaGraphCLI",
-            dependencies: ["MediaGraph", .product(name: "ArgumentParser", package: "swift-argument-parser")]
+            dependencies: [
+                "GStreamer", "MediaGraph", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ]
         ),
         .systemLibrary(name: "CGStreamerCheck", path: "Tests/CGStreamerCheck", pkgConfig: "gstreamer-check-1.0"),
         .target(
@@ -44,6 +49,7 @@ let package = Package(
             name: "MediaGraphTests", dependencies: ["GStreamer", "MediaGraph", "TestSupport", "LeakProbe"],
             swiftSettings: lifetimes
         ),
+        .testTarget(name: "MediaGraphCLITests", dependencies: ["MediaGraph", "MediaGraphCLI", "TestSupport"]),
     ],
     swiftLanguageModes: [.v6]
 )

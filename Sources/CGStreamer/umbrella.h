@@ -7,3 +7,4 @@
 #include <gst/video/gstvideofilter.h>
 #include <gst/video/gstvideopool.h>
 #include <gst/video/video.h>
+#include <gst/video/video-overlay-composition.h>

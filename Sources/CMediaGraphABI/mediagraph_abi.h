@@ -52,8 +52,9 @@ typedef struct {
     void *context;
     // Before anything else of a run. `policy` and `max_frames` are for one that queues by itself.
     void (*start)(void *context, int32_t policy, int32_t max_frames);
-    // Any thread: a `frame` that waits returns at once, and none waits until the next `start`.
+    // Any thread: a `frame` that waits returns at once, and none waits until `resume` or the next `start`.
     void (*interrupt)(void *context);
+    void (*resume)(void *context);
     // MG_PASS, MG_FAILED, or MG_DROP from one that queues by itself: this frame or an older one was lost.
     int32_t (*frame)(void *context, const MGVideoFrame *frame, MGError *error);
     void (*status)(void *context, int32_t on);

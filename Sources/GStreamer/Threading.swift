@@ -2,13 +2,15 @@ import CGStreamer
 
 /// A mutex with a condition, for threads that GStreamer owns and that may block. Never wait on one from a Swift task.
 public final class BlockingMonitor<State>: @unchecked Sendable {
-    // `@unchecked Sendable`: `state` is touched only between lock and unlock of `mutex`.
-    private let mutex: UnsafeMutablePointer<GMutex>
-    private let condition: UnsafeMutablePointer<GCond>
-    private var state: State
+    // `@unchecked Sendable`: `state` is touched only between lock and unlock of `mutex`, which is also why it needs no
+    // dynamic check of exclusive access: it lies behind a pointer.
+    @usableFromInline let mutex: UnsafeMutablePointer<GMutex>
+    @usableFromInline let condition: UnsafeMutablePointer<GCond>
+    @usableFromInline let state: UnsafeMutablePointer<State>
 
     public init(_ state: sending State) {
-        self.state = state
+        self.state = .allocate(capacity: 1)
+        self.state.initialize(to: state)
         mutex = .allocate(capacity: 1)
         condition = .allocate(capacity: 1)
         g_mutex_init(mutex)
@@ -20,29 +22,33 @@ public final class BlockingMonitor<State>: @unchecked Sendable {
         g_cond_clear(condition)
         mutex.deallocate()
         condition.deallocate()
+        state.deinitialize(count: 1)
+        state.deallocate()
     }
 
     /// Runs `body` alone; `wakes` says whether waiting threads look again afterwards.
+    @inlinable
     public func withLock<R>(wakes: Bool = true, _ body: (inout State) throws -> R) rethrows -> R {
         g_mutex_lock(mutex)
         defer { g_mutex_unlock(mutex) }
-        let result = try body(&state)
+        let result = try body(&state.pointee)
         if wakes { g_cond_broadcast(condition) }
         return result
     }
 
     /// Waits until `body` gives a value. With a timeout in microseconds, `nil` when it has run out.
+    @inlinable
     public func wait<R>(timeout microseconds: Int64? = nil, _ body: (inout State) -> R?) -> R? {
         g_mutex_lock(mutex)
         defer { g_mutex_unlock(mutex) }
         let deadline = microseconds.map { g_get_monotonic_time() + gint64($0) }
         while true {
-            if let result = body(&state) {
+            if let result = body(&state.pointee) {
                 g_cond_broadcast(condition)
                 return result
             }
             if let deadline {
-                guard g_cond_wait_until(condition, mutex, deadline) != 0 else { return body(&state) }
+                guard g_cond_wait_until(condition, mutex, deadline) != 0 else { return body(&state.pointee) }
             } else {
                 g_cond_wait(condition, mutex)
             }
@@ -80,9 +86,9 @@ public final class NativeThread: @unchecked Sendable {
 }
 
 /// The system's monotonic clock in nanoseconds: cheap enough for each frame.
-@inline(__always)
+@inlinable
 public func monotonicNanoseconds() -> UInt64 { UInt64(gst_util_get_timestamp()) }
 
 /// Wall clock, Unix nanoseconds.
-@inline(__always)
+@inlinable
 public func wallClockNanoseconds() -> UInt64 { UInt64(g_get_real_time()) * 1000 }

@@ -34,7 +34,7 @@ private let descriptor: Descriptor = {
 }()
 
 @c(gst_plugin_mediagraph_get_desc)
-public func gst_plugin_mediagraph_get_desc() -> UnsafePointer<GstPluginDesc> { descriptor.raw }
+public func pluginDescriptor() -> UnsafePointer<GstPluginDesc> { descriptor.raw }
 
 /// On standard error: a debug category nobody has switched on would hide it.
 private func warn(_ text: String) {

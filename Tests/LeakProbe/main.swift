@@ -6,7 +6,7 @@ import MediaGraph
 // child with GST_TRACERS=leaks and read its standard error.
 
 /// Waits for what graphs let go of on their own queues.
-func settle() async throws { try await Task.sleep(for: .milliseconds(200)) }
+func settle() async throws { try await Task.sleep(for: .seconds(1)) }
 
 let scenario = CommandLine.arguments.dropFirst().first ?? ""
 try Nodes.register()
@@ -34,7 +34,8 @@ func run(_ text: String) async throws {
 
 /// Keeps some frames of a stream and lets others go.
 func keepFrames() async throws {
-    let graph = try Graph("videosource handler=counter pace=fast options=\"frames=200,width=160,height=90\" ! rawdatapipe name=p")
+    let graph = try Graph(
+        "videosource handler=counter pace=fast options=\"frames=200,width=160,height=90\" ! rawdatapipe name=p")
     var kept: [OwnedVideoFrame] = []
     let frames = try graph.rawDataPipe("p").frames
     try await graph.start()

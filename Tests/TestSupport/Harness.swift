@@ -21,6 +21,9 @@ public final class Harness {
     /// What the test's sink pad takes.
     public func setSinkCaps(_ caps: String) { gst_harness_set_sink_caps_str(raw, caps) }
 
+    /// What the test's source answers to LATENCY; a harness is live, on a clock that stands still, unless told.
+    public func setLive(_ on: Bool) { gst_harness_set_live(raw, on ? 1 : 0) }
+
     public func play() { gst_harness_play(raw) }
 
     /// Pushes one buffer.

@@ -14,7 +14,8 @@ public final class Log<Entry: Sendable>: Sendable {
 public final class RecordingSource: VideoSource {
     public let capabilities: [VideoCapability]
     public let calls = Log<String>()
-    private let state = Mutex<(sender: VideoSender?, supported: [VideoCapability], suggested: VideoCapability?)>((nil, [], nil))
+    private let state = Mutex<(sender: VideoSender?, supported: [VideoCapability], suggested: VideoCapability?)>(
+        (nil, [], nil))
     private let onStart: @Sendable (VideoSender) throws -> Void
     private let onInitialize: @Sendable (VideoSender) throws -> Void
 

@@ -29,7 +29,9 @@ public final class AppSink: Element, @unchecked Sendable {
         var callbacks = GstAppSinkCallbacks()
         callbacks.new_sample = { sink, context in
             guard let sample = gst_app_sink_pull_sample(sink) else { return GST_FLOW_EOS }
-            return Box.of(context!).delegate.received(Sample(taking: sample)).raw
+            return Unmanaged<Box>.fromOpaque(context!)._withUnsafeGuaranteedRef {
+                $0.delegate.received(Sample(taking: sample)).raw
+            }
         }
         callbacks.new_event = { sink, context in
             // Taking it off the queue keeps events from piling up while no buffer comes. False: the sink goes on with it.
@@ -63,7 +65,8 @@ public final class AppSink: Element, @unchecked Sendable {
 
     /// How long rendering takes: part of the latency that a sink asks live sources to make up for.
     public func setProcessingDeadline(_ time: ClockTime) {
-        gst_base_sink_set_processing_deadline(raw.assumingMemoryBound(to: GstBaseSink.self), GstClockTime(time.nanoseconds))
+        gst_base_sink_set_processing_deadline(
+            raw.assumingMemoryBound(to: GstBaseSink.self), GstClockTime(time.nanoseconds))
     }
 
     /// Whether PAUSED waits for a first buffer.

@@ -84,6 +84,12 @@ public final class AppSource: Element, @unchecked Sendable {
             element, gst_event_new_custom(GST_EVENT_CUSTOM_DOWNSTREAM_STICKY, gst_structure_copy(structure.raw)))
     }
 
+    /// Queues a custom event behind the buffers pushed so far. Not before the first caps: appsrc would send its segment.
+    public func push(_ structure: Structure) {
+        gst_element_send_event(
+            element, gst_event_new_custom(GST_EVENT_CUSTOM_DOWNSTREAM, gst_structure_copy(structure.raw)))
+    }
+
     /// End of stream behind the buffers pushed so far.
     @discardableResult
     public func endOfStream() -> FlowReturn { FlowReturn(gst_app_src_end_of_stream(source)) }

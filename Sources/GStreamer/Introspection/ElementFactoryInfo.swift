@@ -71,6 +71,23 @@ public struct ElementFactoryInfo: Sendable, Hashable {
         return gst_element_factory_get_metadata(factory, key).map { String(cString: $0) } ?? ""
     }
 
+    /// The element messages that it posts on the bus, where its class documents them: name and fields.
+    public var messages: [(name: String, text: String)] {
+        guard let factory = gst_element_factory_find(name) else { return [] }
+        defer { gst_object_unref(UnsafeMutableRawPointer(factory)) }
+        guard let keys = gst_element_factory_get_metadata_keys(factory) else { return [] }
+        defer { g_strfreev(keys) }
+        var names: [String] = []
+        var next = keys
+        while let key = next.pointee {
+            names.append(String(cString: key))
+            next += 1
+        }
+        return names.filter { $0.hasPrefix("message-") }.sorted().map { key in
+            (String(key.dropFirst("message-".count)), metadata(key))
+        }
+    }
+
     /// The plugin that it comes from; `nil` for one registered by the program itself.
     public var pluginName: String? {
         guard let factory = gst_element_factory_find(name) else { return nil }

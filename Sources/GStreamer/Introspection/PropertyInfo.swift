@@ -40,16 +40,22 @@ public struct PropertyInfo: Sendable, Hashable {
     /// Its value may be driven by a `GstController`.
     public let isControllable: Bool
     public let isDeprecated: Bool
+    /// Whether the element says that it can't be set in PAUSED and PLAYING; most stock elements say nothing.
+    public let isLockedWhileRunning: Bool
     /// A number's limits.
     public let range: (minimum: String, maximum: String)?
     /// The default, as text; `nil` when it is nothing, or can't be written.
     public let defaultText: String?
+
+    /// The class that declares it: the element's own, or one that it inherits from.
+    public let declaringTypeName: String
 
     /// The class that was asked.
     package let owner: GType
 
     private init(_ specification: UnsafeMutablePointer<GParamSpec>, owner: GType) {
         self.owner = owner
+        declaringTypeName = String(cString: g_type_name(specification.pointee.owner_type))
         let flags = specification.pointee.flags.rawValue
         func has(_ flag: GParamFlags) -> Bool { flags & flag.rawValue != 0 }
         name = String(cString: specification.pointee.name)
@@ -61,6 +67,7 @@ public struct PropertyInfo: Sendable, Hashable {
         isConstructOnly = has(G_PARAM_CONSTRUCT_ONLY)
         isDeprecated = has(G_PARAM_DEPRECATED)
         isControllable = flags & cgst_param_controllable.rawValue != 0
+        isLockedWhileRunning = flags & cgst_param_locked_when_running.rawValue != 0
         kind = Self.kind(specification)
         range = Self.range(specification)
         var value = Value(type: specification.pointee.value_type)

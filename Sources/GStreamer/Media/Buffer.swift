@@ -41,25 +41,28 @@ public struct Buffer: ~Copyable, @unchecked Sendable {
 
 /// A look at a buffer that somebody else holds: valid for the call it was passed to.
 public struct BufferAccess {
-    package let raw: UnsafeMutablePointer<GstBuffer>
+    @usableFromInline package let raw: UnsafeMutablePointer<GstBuffer>
 
-    @inline(__always)
+    @inlinable
     package init(_ raw: UnsafeMutablePointer<GstBuffer>) { self.raw = raw }
 
     /// Presentation timestamp in its segment.
     public var presentationTimestamp: ClockTime? {
-        get { ClockTime(raw: raw.pointee.pts) }
-        nonmutating set { raw.pointee.pts = newValue.raw }
+        @inlinable get { ClockTime(raw: raw.pointee.pts) }
+        @inlinable nonmutating set { raw.pointee.pts = newValue.raw }
     }
 
     public var duration: ClockTime? {
-        get { ClockTime(raw: raw.pointee.duration) }
-        nonmutating set { raw.pointee.duration = newValue.raw }
+        @inlinable get { ClockTime(raw: raw.pointee.duration) }
+        @inlinable nonmutating set { raw.pointee.duration = newValue.raw }
     }
 
     public var size: Int { Int(gst_buffer_get_size(raw)) }
 
     public var retained: Buffer { Buffer(retaining: raw) }
+
+    /// A buffer with memory of its own.
+    public var copied: Buffer { Buffer(taking: gst_buffer_copy_deep(raw)) }
 
     /// Wall-clock time of capture, Unix nanoseconds (`GstReferenceTimestampMeta`, `timestamp/x-unix`).
     public var captureTime: UInt64? {

@@ -6,7 +6,7 @@ public enum FlowReturn: Sendable {
     /// The transform keeps the buffer to itself: it goes no further, and that is no error.
     case dropped
 
-    @inline(__always)
+    @inlinable
     package var raw: GstFlowReturn {
         switch self {
         case .ok: GST_FLOW_OK

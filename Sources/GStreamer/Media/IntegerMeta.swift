@@ -5,11 +5,12 @@ import CGStreamer
 /// It has no tags, so elements that know nothing of it copy it along.
 public struct IntegerMeta: @unchecked Sendable {
     // `@unchecked Sendable`: points to a registration that lives as long as the process.
-    private let info: UnsafePointer<GstMetaInfo>
+    @usableFromInline let info: UnsafePointer<GstMetaInfo>
 
-    private struct Layout {
-        var meta: GstMeta
-        var value: Int32
+    @usableFromInline
+    struct Layout {
+        @usableFromInline var meta: GstMeta
+        @usableFromInline var value: Int32
     }
 
     /// Registers the meta, or finds it where another copy of this code has done so.
@@ -30,7 +31,8 @@ public struct IntegerMeta: @unchecked Sendable {
             { destination, meta, _, type, _ in
                 // A copy keeps the value; anything else (there is nothing else in 1.22 for raw video but scaling) too.
                 let value = UnsafeMutableRawPointer(meta!).assumingMemoryBound(to: Layout.self).pointee.value
-                let copy = gst_buffer_get_meta(destination, meta!.pointee.info.pointee.api)
+                let copy =
+                    gst_buffer_get_meta(destination, meta!.pointee.info.pointee.api)
                     ?? gst_buffer_add_meta(destination, meta!.pointee.info, nil)
                 guard let copy else { return 0 }
                 UnsafeMutableRawPointer(copy).assumingMemoryBound(to: Layout.self).pointee.value = value
@@ -38,6 +40,7 @@ public struct IntegerMeta: @unchecked Sendable {
             })
     }
 
+    @inlinable
     public func value(of buffer: BufferAccess) -> Int32? {
         guard let meta = gst_buffer_get_meta(buffer.raw, info.pointee.api) else { return nil }
         return UnsafeMutableRawPointer(meta).assumingMemoryBound(to: Layout.self).pointee.value

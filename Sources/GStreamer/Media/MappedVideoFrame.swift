@@ -4,14 +4,15 @@ import CGStreamer
 ///
 /// Not copyable and not escapable: it can be neither kept nor handed to another thread.
 public struct MappedVideoFrame: ~Copyable, ~Escapable {
-    package let frame: UnsafeMutablePointer<GstVideoFrame>
+    @usableFromInline package let frame: UnsafeMutablePointer<GstVideoFrame>
 
     @_lifetime(immortal)
+    @inlinable
     package init(_ frame: UnsafeMutablePointer<GstVideoFrame>) { self.frame = frame }
 
     public var info: VideoInfo { VideoInfo(frame.pointee.info) }
-    @inline(__always) public var width: Int { Int(frame.pointee.info.width) }
-    @inline(__always) public var height: Int { Int(frame.pointee.info.height) }
+    @inlinable public var width: Int { Int(frame.pointee.info.width) }
+    @inlinable public var height: Int { Int(frame.pointee.info.height) }
     public var planeCount: Int { Int(frame.pointee.info.finfo.pointee.n_planes) }
     /// Interlaced content of this very buffer (in `mixed` caps it differs from buffer to buffer).
     public var isInterlaced: Bool {
@@ -21,15 +22,15 @@ public struct MappedVideoFrame: ~Copyable, ~Escapable {
     }
 
     /// Bytes from one row of the plane to the next.
-    @inline(__always)
+    @inlinable @inline(__always)
     public func stride(plane index: Int) -> Int {
         withUnsafePointer(to: &frame.pointee.info.stride) {
             Int(UnsafeRawPointer($0).load(fromByteOffset: index * MemoryLayout<Int32>.size, as: Int32.self))
         }
     }
 
-    @inline(__always)
-    private func base(_ index: Int) -> UnsafeMutablePointer<UInt8> {
+    @inlinable @inline(__always)
+    func base(_ index: Int) -> UnsafeMutablePointer<UInt8> {
         withUnsafePointer(to: &frame.pointee.data) {
             UnsafeRawPointer($0).load(
                 fromByteOffset: index * MemoryLayout<UnsafeMutableRawPointer>.size, as: UnsafeMutableRawPointer.self)
@@ -37,14 +38,14 @@ public struct MappedVideoFrame: ~Copyable, ~Escapable {
     }
 
     /// Bytes of a plane: `stride` for each row but the last, which ends with its last pixel.
-    @inline(__always)
-    private func length(_ index: Int, rows: Int, rowBytes: Int) -> Int {
+    @inlinable @inline(__always)
+    func length(_ index: Int, rows: Int, rowBytes: Int) -> Int {
         rows == 0 ? 0 : stride(plane: index) * (rows - 1) + rowBytes
     }
 
     /// The plane's bytes, `rows` rows of `rowBytes` each, `stride(plane:)` apart.
     @_lifetime(borrow self)
-    @inline(__always)
+    @inlinable @inline(__always)
     public func bytes(plane index: Int, rows: Int, rowBytes: Int) -> Span<UInt8> {
         let count = length(index, rows: rows, rowBytes: rowBytes)
         let span = unsafe Span<UInt8>(_unsafeStart: base(index), count: count)
@@ -53,7 +54,7 @@ public struct MappedVideoFrame: ~Copyable, ~Escapable {
 
     /// The same for writing; the buffer must have been mapped so.
     @_lifetime(&self)
-    @inline(__always)
+    @inlinable @inline(__always)
     public mutating func mutableBytes(plane index: Int, rows: Int, rowBytes: Int) -> MutableSpan<UInt8> {
         let count = length(index, rows: rows, rowBytes: rowBytes)
         let span = unsafe MutableSpan<UInt8>(_unsafeStart: base(index), count: count)
@@ -65,6 +66,7 @@ public struct MappedVideoFrame: ~Copyable, ~Escapable {
 public enum MapMode: Sendable {
     case read, readWrite
 
+    @inlinable
     package var raw: GstMapFlags {
         self == .read ? GST_MAP_READ : GstMapFlags(rawValue: GST_MAP_READ.rawValue | GST_MAP_WRITE.rawValue)
     }
@@ -73,18 +75,21 @@ public enum MapMode: Sendable {
 extension BufferAccess {
     /// Maps the buffer as a frame laid out as `info` (or as the buffer's `GstVideoMeta` says) while `body` runs.
     /// `nil` when it can't be mapped: too small for the size in its caps, or memory that no CPU reads.
-    @inline(__always)
+    @inlinable
     public func withVideoFrame<R>(
-        _ info: borrowing VideoInfo, _ mode: MapMode, _ body: (inout MappedVideoFrame) throws -> R
+        _ info: VideoInfo, _ mode: MapMode, _ body: (inout MappedVideoFrame) throws -> R
     ) rethrows -> R? {
-        var raw = GstVideoFrame()
-        var layout = info.raw
         // The caller holds the buffer, so the frame needs no reference of its own (GST_VIDEO_FRAME_MAP_FLAG_NO_REF),
         // which also keeps a buffer writable that is.
         let flags = GstMapFlags(
             rawValue: mode.raw.rawValue | UInt32(GST_VIDEO_FRAME_MAP_FLAG_NO_REF.rawValue))
-        guard gst_video_frame_map(&raw, &layout, self.raw, flags) != 0 else { return nil }
-        return try withUnsafeMutablePointer(to: &raw) { pointer in
+        // GStreamer fills the structure in, all 400 bytes of it: no need to clear it first.
+        return try withUnsafeTemporaryAllocation(of: GstVideoFrame.self, capacity: 1) { memory in
+            let pointer = memory.baseAddress!
+            let isMapped = withUnsafePointer(to: info.raw) { layout in
+                gst_video_frame_map(pointer, UnsafeMutablePointer(mutating: layout), self.raw, flags)
+            }
+            guard isMapped != 0 else { return nil }
             defer { gst_video_frame_unmap(pointer) }
             var frame = MappedVideoFrame(pointer)
             return try body(&frame)

@@ -2,20 +2,21 @@ import CGStreamer
 
 /// A buffer with its caps and segment, as `appsink` hands it over; given up with its scope. No allocation of its own.
 public struct Sample: ~Copyable {
-    package let raw: OpaquePointer
+    @usableFromInline package let raw: OpaquePointer
 
     package init(taking raw: OpaquePointer) { self.raw = raw }
 
     deinit { gst_sample_unref(raw) }
 
-    public var buffer: BufferAccess? { gst_sample_get_buffer(raw).map { BufferAccess($0) } }
+    @inlinable public var buffer: BufferAccess? { gst_sample_get_buffer(raw).map { BufferAccess($0) } }
     public var caps: Caps? { gst_sample_get_caps(raw).map(Caps.init(retaining:)) }
 
     /// Whether the caps are the very object `caps`: cheaper than comparing, and true for all frames between two changes.
-    @inline(__always)
+    @inlinable
     public func hasCaps(_ caps: Caps) -> Bool { gst_sample_get_caps(raw) == caps.raw }
 
     /// Running time of the buffer's presentation timestamp in the sample's segment.
+    @inlinable
     public var runningTime: ClockTime? {
         guard let buffer, let segment = gst_sample_get_segment(raw) else { return nil }
         return ClockTime(raw: gst_segment_to_running_time(segment, GST_FORMAT_TIME, buffer.raw.pointee.pts))

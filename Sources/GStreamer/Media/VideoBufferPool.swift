@@ -7,6 +7,8 @@ public final class VideoBufferPool: @unchecked Sendable {
     public let info: VideoInfo
     /// Packed planes lie just as GStreamer lays them out by default, which isn't so at every size.
     public let isPackedByDefault: Bool
+    /// Bytes of a frame without padding.
+    public let packedLength: Int
 
     /// `nil` when the pool can't be set up.
     public init?(_ info: VideoInfo) {
@@ -20,7 +22,8 @@ public final class VideoBufferPool: @unchecked Sendable {
         }
         self.pool = pool
         self.info = info
-        isPackedByDefault = info.format.map { $0.packedLength(width: info.width, height: info.height) == info.size } ?? false
+        packedLength = info.format?.packedLength(width: info.width, height: info.height) ?? 0
+        isPackedByDefault = packedLength == info.size
     }
 
     deinit {
@@ -66,7 +69,8 @@ public final class VideoBufferPool: @unchecked Sendable {
                 for (index, plane) in format.planes.enumerated() {
                     let size = format.size(of: plane, width: info.width, height: info.height)
                     let stride = size.width * format.pixelStride(of: plane)
-                    offsets.storeBytes(of: gsize(offset), toByteOffset: index * MemoryLayout<gsize>.stride, as: gsize.self)
+                    offsets.storeBytes(
+                        of: gsize(offset), toByteOffset: index * MemoryLayout<gsize>.stride, as: gsize.self)
                     strides.storeBytes(of: gint(stride), toByteOffset: index * MemoryLayout<gint>.stride, as: gint.self)
                     offset += stride * size.height
                 }

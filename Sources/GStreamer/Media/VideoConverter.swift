@@ -8,8 +8,21 @@ public final class VideoConverter {
     public let input: VideoInfo
     public let output: VideoInfo
 
-    /// `nil` when there is no way from one to the other, or no memory for the result.
-    public init?(from input: VideoInfo, to output: VideoInfo) {
+    /// A part of a picture, in pixels.
+    public struct Rectangle: Sendable, Hashable {
+        public var x: Int
+        public var y: Int
+        public var width: Int
+        public var height: Int
+
+        public init(x: Int, y: Int, width: Int, height: Int) {
+            (self.x, self.y, self.width, self.height) = (x, y, width, height)
+        }
+    }
+
+    /// With `crop` only that part of the input fills the output. `nil` when there is no way from one to the other, or no
+    /// memory for the result.
+    public init?(from input: VideoInfo, to output: VideoInfo, crop: Rectangle? = nil) {
         var (source, target) = (input.raw, output.raw)
         let options = gst_structure_new_empty("options")
         // videoscale's default; the engine's own would be cubic.
@@ -17,6 +30,14 @@ public final class VideoConverter {
         g_value_init(&method, gst_video_resampler_method_get_type())
         g_value_set_enum(&method, gint(GST_VIDEO_RESAMPLER_METHOD_LINEAR.rawValue))
         gst_structure_set_value(options, "GstVideoConverter.resampler-method", &method)
+        if let crop {
+            let fields = [("x", crop.x), ("y", crop.y), ("width", crop.width), ("height", crop.height)]
+            for (field, number) in fields {
+                Value(Int32(clamping: number)).read {
+                    gst_structure_set_value(options, "GstVideoConverter.src-\(field)", $0)
+                }
+            }
+        }
         guard let converter = gst_video_converter_new(&source, &target, options) else { return nil }
         guard let pool = VideoBufferPool(output) else {
             gst_video_converter_free(converter)
@@ -42,6 +63,17 @@ public final class VideoConverter {
                 gst_video_converter_frame(converter, source.frame, target.frame)
                 return true
             }
+        }
+        guard done == true else { return nil }
+        return result
+    }
+
+    /// The same for a frame that is mapped already, without timestamps.
+    public func convert(_ frame: borrowing MappedVideoFrame) -> Buffer? {
+        guard let result = pool.acquire() else { return nil }
+        let done: Bool? = result.access.withVideoFrame(output, .readWrite) { target in
+            gst_video_converter_frame(converter, frame.frame, target.frame)
+            return true
         }
         guard done == true else { return nil }
         return result

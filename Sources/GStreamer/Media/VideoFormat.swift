@@ -33,6 +33,7 @@ public enum VideoFormat: String, Sendable, CaseIterable, Hashable {
         }
     }
 
+    @inlinable
     package init?(_ raw: GstVideoFormat) {
         switch raw {
         case GST_VIDEO_FORMAT_I420: self = .i420
@@ -81,7 +82,7 @@ public enum VideoFormat: String, Sendable, CaseIterable, Hashable {
     }
 
     /// The plane's place in memory order; `nil` when the format has none such.
-    @inline(__always)
+    @inlinable
     public func index(of plane: Plane) -> Int? {
         switch (self, plane) {
         case (.i420, .y), (.i422, .y), (.a420, .y), (.nv12, .y), (.nv21, .y): 0
@@ -96,6 +97,7 @@ public enum VideoFormat: String, Sendable, CaseIterable, Hashable {
     }
 
     /// Bytes from one pixel to the next in a row of the plane.
+    @inlinable
     public func pixelStride(of plane: Plane) -> Int {
         switch (self, plane) {
         case (.nv12, .uv), (.nv21, .uv): 2
@@ -106,6 +108,7 @@ public enum VideoFormat: String, Sendable, CaseIterable, Hashable {
     }
 
     /// The plane's size in pixels for a frame of this size: chroma is rounded up.
+    @inlinable
     public func size(of plane: Plane, width: Int, height: Int) -> (width: Int, height: Int) {
         switch (self, plane) {
         case (.i420, .u), (.i420, .v), (.a420, .u), (.a420, .v), (.nv12, .uv), (.nv21, .uv):

@@ -4,7 +4,7 @@ import CGStreamer
 ///
 /// `@unchecked Sendable`: a value; its one pointer is to GStreamer's constant table of formats.
 public struct VideoInfo: @unchecked Sendable, Equatable {
-    package var raw: GstVideoInfo
+    @usableFromInline package var raw: GstVideoInfo
 
     package init(_ raw: GstVideoInfo) { self.raw = raw }
 
@@ -49,6 +49,19 @@ public struct VideoInfo: @unchecked Sendable, Equatable {
     public var colorimetry: Colorimetry {
         get { Colorimetry(raw.colorimetry) }
         set { raw.colorimetry = newValue.raw }
+    }
+
+    /// Where chroma samples lie among the luma samples.
+    public enum ChromaSite: Sendable { case center, left, topLeft, digitalVideo, unknown }
+
+    public var chromaSite: ChromaSite {
+        switch raw.chroma_site {
+        case GST_VIDEO_CHROMA_SITE_NONE: .center
+        case GST_VIDEO_CHROMA_SITE_H_COSITED: .left
+        case GST_VIDEO_CHROMA_SITE_COSITED: .topLeft
+        case GST_VIDEO_CHROMA_SITE_DV: .digitalVideo
+        default: .unknown
+        }
     }
 
     public func stride(plane index: Int) -> Int {

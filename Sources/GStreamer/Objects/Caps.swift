@@ -4,7 +4,7 @@ import CGStreamerShims
 /// Media formats: what a pad can carry, or does carry.
 public final class Caps: @unchecked Sendable, Hashable, CustomStringConvertible {
     // `@unchecked Sendable`: caps that are shared are immutable in GStreamer, and nothing here writes to them.
-    package let raw: UnsafeMutablePointer<GstCaps>
+    @usableFromInline package let raw: UnsafeMutablePointer<GstCaps>
 
     package init(taking raw: UnsafeMutablePointer<GstCaps>) {
         self.raw = raw
@@ -16,6 +16,7 @@ public final class Caps: @unchecked Sendable, Hashable, CustomStringConvertible 
 
     /// Caps from their text; `nil` when GStreamer refuses it.
     public convenience init?(_ text: String) {
+        GStreamerRuntime.initialize()
         guard let raw = gst_caps_from_string(text) else { return nil }
         self.init(taking: raw)
     }

@@ -13,10 +13,13 @@ public class ObjectReference: @unchecked Sendable, Hashable, CustomStringConvert
         if g_object_is_floating(raw) != 0 { g_object_ref_sink(raw) }
     }
 
-    /// Adds a reference.
+    /// Takes over one reference on an object that somebody else made and may hold floating.
+    package init(adopting raw: UnsafeMutableRawPointer) { self.raw = raw }
+
+    /// Adds a reference; a floating one stays with whoever made the object.
     package init(retaining raw: UnsafeMutableRawPointer) {
         self.raw = raw
-        g_object_ref_sink(raw)
+        g_object_ref(raw)
     }
 
     deinit {

@@ -6,6 +6,7 @@ public final class Structure: @unchecked Sendable, CustomStringConvertible {
     package let raw: UnsafeMutablePointer<GstStructure>
 
     public init(_ name: String, _ fields: [(String, any ValueConvertible)] = []) {
+        GStreamerRuntime.initialize()
         raw = gst_structure_new_empty(name)
         for (field, value) in fields { set(field, value) }
     }
@@ -26,6 +27,8 @@ public final class Structure: @unchecked Sendable, CustomStringConvertible {
 
     /// `text` by GStreamer's own rules (`name, field=value, …`); `nil` when it isn't a structure.
     public convenience init?(parsing text: String) {
+        // GStreamer's tables of types are empty before, and reading a value crashes.
+        GStreamerRuntime.initialize()
         guard let parsed = gst_structure_from_string(text, nil) else { return nil }
         self.init(taking: parsed)
     }

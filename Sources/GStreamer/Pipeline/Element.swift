@@ -52,6 +52,17 @@ public class Element: ObjectReference, @unchecked Sendable {
         return takeString(gst_object_get_name(UnsafeMutableRawPointer(factory).assumingMemoryBound(to: GstObject.self)))
     }
 
+    /// Whether streams end in it.
+    public var isSink: Bool { object.pointee.flags & GST_ELEMENT_FLAG_SINK.rawValue != 0 }
+
+    /// The bin that it is in.
+    public var parent: Element? {
+        guard let parent = gst_object_get_parent(object) else { return nil }
+        let reference = Element(adopting: UnsafeMutableRawPointer(parent))
+        return g_type_check_instance_is_a(
+            reference.raw.assumingMemoryBound(to: GTypeInstance.self), gst_element_get_type()) != 0 ? reference : nil
+    }
+
     public func staticPad(_ name: String) -> Pad? {
         gst_element_get_static_pad(element, name).map { Pad(taking: $0) }
     }

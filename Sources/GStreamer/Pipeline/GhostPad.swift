@@ -57,6 +57,20 @@ public struct GhostPad: Sendable {
             }, box, { Unmanaged<EventBox>.fromOpaque($0!).release() })
     }
 
+    /// Buffers go straight to the child's pad. By default they pass the ghost's hidden inner pad too, which pushes them on
+    /// as an element would: some 800 instructions a buffer, for a pad that nobody can see or relink.
+    ///
+    /// For a sink pad, once its target is set for good. Events, queries and buffer lists go the usual way.
+    public func chainToTarget() {
+        let ghost = UnsafeMutableRawPointer(raw).assumingMemoryBound(to: GstGhostPad.self)
+        guard let target = gst_ghost_pad_get_target(ghost) else { return }
+        gst_pad_set_chain_function_full(
+            raw,
+            { pad, _, buffer in
+                gst_pad_chain(pad!.pointee.chaindata.assumingMemoryBound(to: GstPad.self), buffer)
+            }, target, { gst_object_unref($0) })
+    }
+
     /// Tells of each RECONFIGURE event that downstream sends. `changed` runs on any thread.
     public func onReconfigure(_ changed: @escaping @Sendable () -> Void) {
         let box = Unmanaged.passRetained(ReconfigureBox(changed)).toOpaque()

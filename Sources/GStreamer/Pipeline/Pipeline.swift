@@ -19,7 +19,9 @@ public final class Pipeline: Element, @unchecked Sendable {
         guard let element = cgst_parse_launch(description, &error) else { throw GLibError(taking: error!) }
         let parsed = ObjectReference(taking: element)
         // A description of one element yields that element.
-        if g_type_check_instance_is_a(parsed.raw.assumingMemoryBound(to: GTypeInstance.self), gst_pipeline_get_type()) != 0 {
+        if g_type_check_instance_is_a(parsed.raw.assumingMemoryBound(to: GTypeInstance.self), gst_pipeline_get_type())
+            != 0
+        {
             super.init(retaining: parsed.raw)
         } else {
             super.init(taking: UnsafeMutableRawPointer(gst_pipeline_new(nil)))
@@ -38,6 +40,12 @@ public final class Pipeline: Element, @unchecked Sendable {
 
     /// The elements directly in the pipeline, sources first.
     public var elements: [Element] { collect(gst_bin_iterate_sorted(bin)).reversed() }
+
+    /// The sinks directly in the pipeline, and bins that end in one, in the order of the description.
+    public var sinks: [Element] {
+        // A bin puts each new child first.
+        collect(gst_bin_iterate_sinks(bin)).reversed()
+    }
 
     /// The elements at any depth, bins before what they hold.
     public var allElements: [Element] {
@@ -99,7 +107,8 @@ public final class Pipeline: Element, @unchecked Sendable {
 
     /// The graph as Graphviz text, with all details.
     public var dotGraph: String {
-        takeString(gst_debug_bin_to_dot_data(bin, GstDebugGraphDetails(rawValue: GST_DEBUG_GRAPH_SHOW_ALL.rawValue))) ?? ""
+        takeString(gst_debug_bin_to_dot_data(bin, GstDebugGraphDetails(rawValue: GST_DEBUG_GRAPH_SHOW_ALL.rawValue)))
+            ?? ""
     }
 
     /// Writes the graph to `$GST_DEBUG_DUMP_DOT_DIR/name.dot`, when that variable is set.

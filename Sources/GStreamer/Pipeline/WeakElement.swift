@@ -16,7 +16,7 @@ public final class WeakElement: @unchecked Sendable {
     }
 
     /// The element, while it lives.
-    public var element: Element? { g_weak_ref_get(reference).map { Element(taking: UnsafeMutableRawPointer($0)) } }
+    public var element: Element? { g_weak_ref_get(reference).map { Element(adopting: UnsafeMutableRawPointer($0)) } }
 
     public var name: String { element?.name ?? "" }
 

@@ -39,7 +39,9 @@ public enum ElementClass {
     /// Makes the class known under its factory name: to this process, or as a feature of `plugin`.
     ///
     /// A class that another copy of this code has registered already is used as it is, when its ABI is ours.
-    public static func register(_ implementation: ElementImplementation.Type, in plugin: Plugin? = nil) throws(RegistrationError) {
+    public static func register(_ implementation: ElementImplementation.Type, in plugin: Plugin? = nil)
+        throws(RegistrationError)
+    {
         GStreamerRuntime.initialize()
         let declaration = implementation.declaration
         let type = try type(for: implementation)
@@ -122,14 +124,17 @@ public enum ElementClass {
         parentClass(of: ElementInstance(raw)).assumingMemoryBound(to: GObjectClass.self).pointee.finalize(object)
     }
 
-    private static func getProperty(_ object: UnsafeMutablePointer<GObject>, _ id: Int, _ value: UnsafeMutablePointer<GValue>) {
+    private static func getProperty(
+        _ object: UnsafeMutablePointer<GObject>, _ id: Int, _ value: UnsafeMutablePointer<GValue>
+    ) {
         let implementation = implementation(of: object)
         var result = Value(type: value.pointee.g_type)
         description(of: cgst_class_of(object)).declaration.properties[id - 1].read(implementation, &result)
         result.read { g_value_copy($0, value) }
     }
 
-    private static func setProperty(_ object: UnsafeMutablePointer<GObject>, _ id: Int, _ value: UnsafePointer<GValue>) {
+    private static func setProperty(_ object: UnsafeMutablePointer<GObject>, _ id: Int, _ value: UnsafePointer<GValue>)
+    {
         let implementation = implementation(of: object)
         let property = description(of: cgst_class_of(object)).declaration.properties[id - 1]
         do throws(PropertyRefused) {

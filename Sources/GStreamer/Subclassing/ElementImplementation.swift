@@ -33,7 +33,8 @@ open class ElementImplementation: @unchecked Sendable {
     public var element: Element { Element(retaining: UnsafeMutableRawPointer(instance.element)) }
 
     public var name: String {
-        takeString(gst_object_get_name(UnsafeMutableRawPointer(instance.element).assumingMemoryBound(to: GstObject.self)))
+        takeString(
+            gst_object_get_name(UnsafeMutableRawPointer(instance.element).assumingMemoryBound(to: GstObject.self)))
             ?? ""
     }
 

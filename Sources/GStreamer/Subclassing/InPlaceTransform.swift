@@ -39,7 +39,13 @@ open class InPlaceTransform: ElementImplementation, ParentClass, @unchecked Send
             return gst_caps_intersect_full(filter, result.raw, GST_CAPS_INTERSECT_FIRST)
         }
         transform.pointee.transform_ip = { element, buffer in
-            InPlaceTransform.of(element!).transformInPlace(BufferAccess(buffer!)).raw
+            // Nothing but GObject's own reference keeps the implementation, and it outlives the call: no retain here.
+            Unmanaged<ElementImplementation>.fromOpaque(
+                UnsafeRawPointer(element!).load(
+                    fromByteOffset: MemoryLayout<GstBaseTransform>.size, as: UnsafeMutableRawPointer.self)
+            )._withUnsafeGuaranteedRef {
+                unsafeDowncast($0, to: InPlaceTransform.self).transformInPlace(BufferAccess(buffer!)).raw
+            }
         }
         transform.pointee.start = { InPlaceTransform.of($0!).start() ? 1 : 0 }
         transform.pointee.stop = { InPlaceTransform.of($0!).stop() ? 1 : 0 }

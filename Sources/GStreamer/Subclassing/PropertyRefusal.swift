@@ -1,13 +1,13 @@
 import CGStreamer
-import Synchronization
 
 /// How an element's `set_property`, which can't return anything, tells a Swift caller that it refused.
 ///
-/// The reason is left on the element as qdata, where a caller in another copy of this code (see "several copies" in the
-/// documentation) finds it too.
+/// The reason is left on the element as qdata, where a caller in another copy of this code finds it too, under a quark of
+/// the thread's own: `set_property` runs on its caller's thread, and others may set properties at the same time.
 enum PropertyRefusal {
-    private static let quark = g_quark_from_static_string("mediagraph-property-refusal")
-    private static let oneCallerAtATime = Mutex(())
+    private static var quark: GQuark {
+        g_quark_from_string("mediagraph-property-refusal-\(UInt(bitPattern: g_thread_self()))")
+    }
 
     /// Called by the element that refuses.
     static func leave(_ reason: String, on object: UnsafeMutableRawPointer) {
@@ -16,12 +16,11 @@ enum PropertyRefusal {
 
     /// Runs `body`, which sets a property of `element`, and gives the reason when the element refused.
     static func during(_ element: Element, _ body: () -> Void) -> String? {
-        oneCallerAtATime.withLock { _ in
-            let object = element.raw.assumingMemoryBound(to: GObject.self)
-            g_object_set_qdata(object, quark, nil)
-            body()
-            guard let reason = g_object_steal_qdata(object, quark) else { return nil }
-            return takeString(reason.assumingMemoryBound(to: CChar.self))
-        }
+        let object = element.raw.assumingMemoryBound(to: GObject.self)
+        let quark = quark
+        g_object_set_qdata(object, quark, nil)
+        body()
+        guard let reason = g_object_steal_qdata(object, quark) else { return nil }
+        return takeString(reason.assumingMemoryBound(to: CChar.self))
     }
 }

@@ -31,7 +31,7 @@ extension Bool: PropertyValue {
     ) -> UnsafeMutablePointer<GParamSpec> {
         g_param_spec_boolean(name, name, blurb, `default` ? 1 : 0, flags)
     }
-    
+
 }
 
 extension Int32: PropertyValue {
@@ -48,7 +48,8 @@ extension UInt64: PropertyValue {
         _ name: String, _ blurb: String, default: UInt64, range: PropertyRange<UInt64>?, flags: GParamFlags
     ) -> UnsafeMutablePointer<GParamSpec> {
         cgst_param_spec_ranged_uint64(
-            name, name, blurb, guint64(range?.lowerBound ?? 0), guint64(range?.upperBound ?? .max), guint64(`default`), flags)
+            name, name, blurb, guint64(range?.lowerBound ?? 0), guint64(range?.upperBound ?? .max), guint64(`default`),
+            flags)
     }
 }
 

@@ -6,7 +6,10 @@ import GStreamer
 /// `@unchecked Sendable`: the function and its context belong to a library that is never unloaded, and its registry is
 /// safe from any thread.
 struct ForeignHandler: @unchecked Sendable {
-    private let create: @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<CChar>?, UnsafeMutableRawPointer?, UnsafeMutablePointer<MGError>?) -> Int32
+    private let create:
+        @convention(c) (
+            UnsafeMutableRawPointer?, UnsafePointer<CChar>?, UnsafeMutableRawPointer?, UnsafeMutablePointer<MGError>?
+        ) -> Int32
     private let context: UnsafeMutableRawPointer?
 
     init(_ description: MGHandlerDescription) {

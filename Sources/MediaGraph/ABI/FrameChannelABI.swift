@@ -13,6 +13,7 @@ extension MGVideoConsumer {
             FrameChannel.of(context).start(OverflowPolicy(rawValue: policy) ?? .block, maxFrames: Int(maxFrames))
         }
         interrupt = { FrameChannel.of($0).interrupt() }
+        resume = { FrameChannel.of($0).resume() }
         frame = { context, frame, _ in
             FrameChannel.of(context).receive(OwnedVideoFrame(retaining: frame!.pointee)) ? MG_PASS : MG_DROP
         }

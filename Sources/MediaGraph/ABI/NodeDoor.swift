@@ -15,9 +15,21 @@ enum NodeDoor {
 
     /// A door's structure, made once for each kind of node.
     static func make(
-        source: (@convention(c) (UnsafeMutablePointer<GstElement>?, UnsafePointer<MGVideoSource>?, UnsafeMutablePointer<MGError>?) -> Int32)? = nil,
-        processor: (@convention(c) (UnsafeMutablePointer<GstElement>?, UnsafePointer<MGVideoProcessor>?, UnsafeMutablePointer<MGError>?) -> Int32)? = nil,
-        consumer: (@convention(c) (UnsafeMutablePointer<GstElement>?, UnsafePointer<MGVideoConsumer>?, UnsafeMutablePointer<MGError>?) -> Int32)? = nil
+        source: (
+            @convention(c) (
+                UnsafeMutablePointer<GstElement>?, UnsafePointer<MGVideoSource>?, UnsafeMutablePointer<MGError>?
+            ) -> Int32
+        )? = nil,
+        processor: (
+            @convention(c) (
+                UnsafeMutablePointer<GstElement>?, UnsafePointer<MGVideoProcessor>?, UnsafeMutablePointer<MGError>?
+            ) -> Int32
+        )? = nil,
+        consumer: (
+            @convention(c) (
+                UnsafeMutablePointer<GstElement>?, UnsafePointer<MGVideoConsumer>?, UnsafeMutablePointer<MGError>?
+            ) -> Int32
+        )? = nil
     ) -> DoorConstant {
         let door = UnsafeMutablePointer<MGNodeDoor>.allocate(capacity: 1)
         door.initialize(
@@ -30,7 +42,8 @@ enum NodeDoor {
     /// The door of an element; throws when it is no node, or one of another version.
     private static func door(of element: Element) throws(MediaGraphError) -> UnsafePointer<MGNodeDoor> {
         guard let raw = g_object_get_qdata(element.raw.assumingMemoryBound(to: GObject.self), quark) else {
-            throw .wrongUsage(.init(element.name, expected: "a MediaGraph node", actual: element.factoryName ?? element.typeName))
+            throw .wrongUsage(
+                .init(element.name, expected: "a MediaGraph node", actual: element.factoryName ?? element.typeName))
         }
         let door = UnsafePointer(raw.assumingMemoryBound(to: MGNodeDoor.self))
         guard door.pointee.abi_version == MEDIAGRAPH_ABI_VERSION else {
@@ -41,7 +54,8 @@ enum NodeDoor {
         return door
     }
 
-    static func attach<P: VideoProcessor>(_ processor: consuming sending P, to element: Element) throws(MediaGraphError) {
+    static func attach<P: VideoProcessor>(_ processor: consuming sending P, to element: Element) throws(MediaGraphError)
+    {
         guard let set = try door(of: element).pointee.set_processor else { throw notThisKind(element, "preprocessor") }
         var abi = MGVideoProcessor(processor, name: "\(P.self)")
         do { try MediaGraphError.check { set(element.element, &abi, $0) } } catch {

@@ -32,6 +32,9 @@ final class ConsumerHandle: @unchecked Sendable {
     /// Any thread.
     func interrupt() { abi.interrupt(abi.context) }
 
+    /// Any thread.
+    func resume() { abi.resume(abi.context) }
+
     /// `drop` when it queues by itself and lost a frame.
     @inline(__always)
     func receive(_ frame: UnsafePointer<MGVideoFrame>) throws(MediaGraphError) -> Verdict {
@@ -59,8 +62,9 @@ extension MGVideoConsumer {
         context = Unmanaged.passRetained(ConsumerBox(consumer)).toOpaque()
         start = { _, _, _ in }
         interrupt = { _ in }
+        resume = { _ in }
         frame = { context, frame, error in
-            Unmanaged<AnyConsumerBox>.fromOpaque(context!).takeUnretainedValue().receive(frame!, error)
+            Unmanaged<AnyConsumerBox>.fromOpaque(context!)._withUnsafeGuaranteedRef { $0.receive(frame!, error) }
         }
         status = { context, on in
             Unmanaged<AnyConsumerBox>.fromOpaque(context!).takeUnretainedValue().statusChanged(isOn: on != 0)
@@ -83,16 +87,26 @@ private class AnyConsumerBox {
 }
 
 private final class ConsumerBox<C: VideoConsumer>: AnyConsumerBox {
-    private var consumer: C
+    /// Behind a pointer: the pipe calls one at a time, so the 117 instructions that a dynamic check of exclusive access
+    /// takes for each frame could find nothing.
+    private let consumer: UnsafeMutablePointer<C>
 
-    init(_ consumer: consuming C) { self.consumer = consumer }
+    init(_ consumer: consuming C) {
+        self.consumer = .allocate(capacity: 1)
+        self.consumer.initialize(to: consumer)
+    }
+
+    deinit {
+        consumer.deinitialize(count: 1)
+        consumer.deallocate()
+    }
 
     override func receive(_ source: UnsafePointer<MGVideoFrame>, _ error: UnsafeMutablePointer<MGError>?) -> Int32 {
         do {
             guard let frame = VideoFrame(source) else {
                 throw MediaGraphError.unsupported(.init("the frame's format", expected: "one that the nodes carry"))
             }
-            try consumer.receive(frame)
+            try consumer.pointee.receive(frame)
             return MG_PASS
         } catch let thrown {
             MediaGraphError.wrapping(thrown, "the handler").store(in: error)
@@ -100,11 +114,11 @@ private final class ConsumerBox<C: VideoConsumer>: AnyConsumerBox {
         }
     }
 
-    override func statusChanged(isOn: Bool) { consumer.statusChanged(isOn: isOn) }
+    override func statusChanged(isOn: Bool) { consumer.pointee.statusChanged(isOn: isOn) }
 
     override func finish(_ error: UnsafeMutablePointer<MGError>?) -> Int32 {
         do {
-            try consumer.finish()
+            try consumer.pointee.finish()
             return MG_PASS
         } catch let thrown {
             MediaGraphError.wrapping(thrown, "the handler").store(in: error)

@@ -1,7 +1,7 @@
 /// Finds what a mistyped name was meant to be.
-enum NearestName {
+package enum NearestName {
     /// The name that needs the fewest typing mistakes to become `name`, when few enough; `nil` otherwise.
-    static func find(_ name: String, among candidates: [String]) -> String? {
+    package static func find(_ name: String, among candidates: [String]) -> String? {
         let wanted = Array(name.lowercased().unicodeScalars)
         // A third of it wrong isn't a mistake any more, but another word.
         let limit = wanted.count < 2 ? 0 : max(1, (wanted.count + 1) / 3)

@@ -21,7 +21,9 @@ public final class OwnedVideoFrame: Sendable {
     public var height: Int { info.height }
 
     init(retaining frame: MGVideoFrame) {
-        buffer = BufferAccess(frame.buffer).retained
+        // A frame that is being edited goes on changing: what is kept of it is a copy.
+        let isEdited = frame.mapped.pointee.map.0.flags.rawValue & GST_MAP_WRITE.rawValue != 0
+        buffer = isEdited ? BufferAccess(frame.buffer).copied : BufferAccess(frame.buffer).retained
         caps = Caps(retaining: frame.caps)
         info = VideoInfo(frame.mapped.pointee.info)
         format = VideoFormat(frame.mapped.pointee.info.finfo.pointee.format) ?? .i420

@@ -6,8 +6,8 @@ import GStreamer
 ///
 /// As `inout` (in a `VideoProcessor`) its planes can be edited in place; as `borrowing` it can only be read.
 public struct VideoFrame: ~Copyable, ~Escapable {
-    var mapped: MappedVideoFrame
-    private let source: UnsafePointer<MGVideoFrame>
+    @usableFromInline var mapped: MappedVideoFrame
+    @usableFromInline let source: UnsafePointer<MGVideoFrame>
     /// The pixel format, from the caps of this very frame.
     public let format: VideoFormat
 
@@ -21,11 +21,11 @@ public struct VideoFrame: ~Copyable, ~Escapable {
     }
 
     /// Pixels in a row, before rotation.
-    public var width: Int { mapped.width }
+    @inlinable public var width: Int { mapped.width }
     /// Rows, before rotation.
-    public var height: Int { mapped.height }
+    @inlinable public var height: Int { mapped.height }
     /// How far to turn it clockwise to stand upright.
-    public var rotation: Rotation { Rotation(rawValue: source.pointee.rotation) ?? .none }
+    @inlinable public var rotation: Rotation { Rotation(rawValue: source.pointee.rotation) ?? .none }
     /// Everything that its caps say: colorimetry, rate, pixel aspect ratio, interlacing.
     public var info: VideoInfo { mapped.info }
     /// Full or limited range, from the caps.
@@ -35,25 +35,32 @@ public struct VideoFrame: ~Copyable, ~Escapable {
     /// The lines of two moments are woven into this frame.
     public var isInterlaced: Bool { mapped.isInterlaced }
     /// Presentation timestamp in the stream's segment.
-    public var presentationTimestamp: ClockTime? { ClockTime(raw: GstClockTime(source.pointee.presentation_timestamp)) }
+    @inlinable public var presentationTimestamp: ClockTime? {
+        ClockTime(raw: GstClockTime(source.pointee.presentation_timestamp))
+    }
     /// The presentation timestamp as running time: what A/V is synchronised by.
-    public var runningTime: ClockTime? { ClockTime(raw: GstClockTime(source.pointee.running_time)) }
+    @inlinable public var runningTime: ClockTime? { ClockTime(raw: GstClockTime(source.pointee.running_time)) }
     /// Wall-clock time of capture in Unix nanoseconds, where the source said it.
-    public var captureTime: UInt64? { source.pointee.capture_time == 0 ? nil : source.pointee.capture_time }
+    @inlinable public var captureTime: UInt64? { source.pointee.capture_time == 0 ? nil : source.pointee.capture_time }
     /// Bytes of the frame with no padding anywhere.
     public var packedLength: Int { format.packedLength(width: width, height: height) }
 
-    private func layout(_ plane: VideoFormat.Plane) throws(MediaGraphError) -> (index: Int, width: Int, height: Int) {
-        guard let index = format.index(of: plane) else {
-            throw .invalidParameter(
-                .init("plane \(plane.rawValue)", expected: "a plane of \(format.gstreamerName)", actual: plane.rawValue))
-        }
+    @usableFromInline @inline(never)
+    func noPlane(_ plane: VideoFormat.Plane) -> MediaGraphError {
+        .invalidParameter(
+            .init("plane \(plane.rawValue)", expected: "a plane of \(format.gstreamerName)", actual: plane.rawValue))
+    }
+
+    @inlinable @inline(__always)
+    func layout(_ plane: VideoFormat.Plane) throws(MediaGraphError) -> (index: Int, width: Int, height: Int) {
+        guard let index = format.index(of: plane) else { throw noPlane(plane) }
         let size = format.size(of: plane, width: width, height: height)
         return (index, size.width, size.height)
     }
 
     /// A plane for reading. Throws when the format has none such.
     @_lifetime(borrow self)
+    @inlinable
     public func plane(_ plane: VideoFormat.Plane) throws(MediaGraphError) -> VideoPlane {
         let (index, width, height) = try layout(plane)
         let pixelStride = format.pixelStride(of: plane)
@@ -64,6 +71,7 @@ public struct VideoFrame: ~Copyable, ~Escapable {
 
     /// A plane for editing. Throws when the format has none such.
     @_lifetime(&self)
+    @inlinable
     public mutating func mutablePlane(_ plane: VideoFormat.Plane) throws(MediaGraphError) -> MutableVideoPlane {
         let (index, width, height) = try layout(plane)
         let pixelStride = format.pixelStride(of: plane)
@@ -73,7 +81,8 @@ public struct VideoFrame: ~Copyable, ~Escapable {
             height: height, stride: stride, pixelStride: pixelStride)
     }
 
-    /// An owned frame on the same buffer: nothing is copied. Keep it, or send it to another task.
+    /// An owned frame on the same buffer: nothing is copied. Keep it, or send it to another task. In a `VideoProcessor`,
+    /// where the frame goes on changing, it is a copy as it is now.
     public func retain() -> OwnedVideoFrame { OwnedVideoFrame(retaining: source.pointee) }
 
     /// The frame's bytes, plane after plane, without padding: what FFmpeg calls rawvideo.

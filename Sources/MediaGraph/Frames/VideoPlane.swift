@@ -13,6 +13,7 @@ public struct VideoPlane: ~Escapable {
     public let pixelStride: Int
 
     @_lifetime(copy bytes)
+    @inlinable
     init(bytes: Span<UInt8>, width: Int, height: Int, stride: Int, pixelStride: Int) {
         self.bytes = bytes
         self.width = width
@@ -22,10 +23,11 @@ public struct VideoPlane: ~Escapable {
     }
 
     /// Bytes of one row's pixels.
-    public var rowLength: Int { width * pixelStride }
+    @inlinable public var rowLength: Int { width * pixelStride }
 
     /// The pixels of one row, without padding.
     @_lifetime(copy self)
+    @inlinable
     public func row(_ index: Int) -> Span<UInt8> {
         bytes.extracting(index * stride..<index * stride + rowLength)
     }
@@ -40,6 +42,7 @@ public struct MutableVideoPlane: ~Copyable, ~Escapable {
     public let pixelStride: Int
 
     @_lifetime(copy bytes)
+    @inlinable
     init(bytes: consuming MutableSpan<UInt8>, width: Int, height: Int, stride: Int, pixelStride: Int) {
         self.bytes = bytes
         self.width = width
@@ -48,10 +51,11 @@ public struct MutableVideoPlane: ~Copyable, ~Escapable {
         self.pixelStride = pixelStride
     }
 
-    public var rowLength: Int { width * pixelStride }
+    @inlinable public var rowLength: Int { width * pixelStride }
 
     /// The pixels of one row, without padding.
     @_lifetime(&self)
+    @inlinable
     public mutating func row(_ index: Int) -> MutableSpan<UInt8> {
         bytes._mutatingExtracting(index * stride..<index * stride + rowLength)
     }

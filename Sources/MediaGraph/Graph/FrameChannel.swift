@@ -29,8 +29,7 @@ final class FrameChannel: Sendable {
 
     func start(_ policy: OverflowPolicy, maxFrames: Int) {
         monitor.withLock { state in
-            var queue = BoundedQueue<OwnedVideoFrame, Never>(bound: maxFrames, policy: policy)
-            while case .frame(let frame) = state.queue.take() { _ = queue.offer(frame) }
+            let queue = BoundedQueue<OwnedVideoFrame, Never>(bound: maxFrames, policy: policy)
             state.queue = queue
             state.isInterrupted = false
             state.ending = nil
@@ -41,7 +40,7 @@ final class FrameChannel: Sendable {
     func receive(_ frame: OwnedVideoFrame) -> Bool {
         var handOver: CheckedContinuation<OwnedVideoFrame?, any Error>?
         let outcome = monitor.wait { state -> Outcome? in
-            if state.isAbandoned || state.isInterrupted { return .drop }
+            if state.isAbandoned { return .drop }
             if let waiting = state.waiting.take() {
                 handOver = waiting
                 return .pass
@@ -49,6 +48,10 @@ final class FrameChannel: Sendable {
             switch state.queue.offer(frame) {
             case .accepted: return .pass
             case .dropped: return .drop
+            case .full where state.isInterrupted:
+                // A change of state waits for this thread: the frame is kept beyond the bound, so that none is lost.
+                state.queue.force(frame)
+                return .pass
             case .full: return nil
             }
         }
@@ -56,15 +59,21 @@ final class FrameChannel: Sendable {
         return outcome == .pass
     }
 
-    /// Whoever waits in `receive` returns; no frame is taken until the next `start`.
+    /// Whoever waits in `receive` returns, and nobody waits there until `resume` or the next `start`.
     func interrupt() { monitor.withLock { $0.isInterrupted = true } }
+
+    func resume() { monitor.withLock { $0.isInterrupted = false } }
 
     func end(_ failure: ElementFailure?) {
         let waiting = monitor.withLock { state -> CheckedContinuation<OwnedVideoFrame?, any Error>? in
             if state.ending == nil || failure != nil { state.ending = failure.map(Ending.failed) ?? .finished }
             return state.waiting.take()
         }
-        if let failure { waiting?.resume(throwing: GraphError.failed(failure)) } else { waiting?.resume(returning: nil) }
+        if let failure {
+            waiting?.resume(throwing: GraphError.failed(failure))
+        } else {
+            waiting?.resume(returning: nil)
+        }
     }
 
     // MARK: The reader's side
@@ -82,7 +91,8 @@ final class FrameChannel: Sendable {
                     if state.isAbandoned { return .success(nil) }
                     if state.waiting != nil {
                         return .failure(
-                            MediaGraphError.wrongUsage(.init("frames", expected: "one reader at a time", actual: "two")))
+                            MediaGraphError.wrongUsage(.init("frames", expected: "one reader at a time", actual: "two"))
+                        )
                     }
                     state.waiting = continuation
                     return nil

@@ -18,6 +18,8 @@ public final class Graph: Sendable {
     let pipeline: Pipeline
     private let control = DispatchQueue(label: "mediagraph.graph")
     private let state = Mutex(GraphState())
+    /// Found when a negotiation failed, before the stop.
+    private let conflict = Mutex<String?>(nil)
     let streams = WeakStreams()
 
     /// Reads a description; `variables` are values for its `${NAME}`.
@@ -26,11 +28,9 @@ public final class Graph: Sendable {
     }
 
     public init(_ description: Description, variables: [String: String] = [:]) throws(GraphError) {
-        do { try Nodes.register() } catch { throw .registration(error) }
         self.description = description
-        let problems = description.diagnose(
-            with: variables, additionalChecks: NodeChecks.all, parses: false
-        ).filter { $0.severity == .error }
+        let problems = try Self.diagnose(description, variables: variables, isMadeNext: true)
+            .filter { $0.severity == .error }
         guard problems.isEmpty else { throw .description(DescriptionError(diagnostics: problems)) }
         let expanded: ExpandedDescription
         do { expanded = try description.expanded(with: variables) } catch { throw .description(error) }
@@ -51,9 +51,11 @@ public final class Graph: Sendable {
 
     /// Starts the graph. Returns when it is PLAYING; throws what an element posted when it can't be.
     ///
+    /// `GraphError.stopped` when it was stopped, or the task cancelled, before that.
+    ///
     /// A graph that isn't live is PLAYING when every sink has had its first buffer. Cancelling the task stops it.
     public func start() async throws(GraphError) {
-        guard state.withLock({ $0.begin() }) else {
+        guard let generation = state.withLock({ $0.begin() }) else {
             throw .wrongUsage("the graph runs already; stop it before it is started again")
         }
         let outcome = await withTaskCancellationHandler {
@@ -68,8 +70,16 @@ public final class Graph: Sendable {
             finish(.stopped)
         }
         guard case .ended(let end) = outcome else { return }
-        await stop()
-        if case .failed(let failure) = end { throw .failed(failure) }
+        switch end {
+        // So short a stream has been played whole: `waitUntilEnd` says so.
+        case .endOfStream: return
+        case .stopped:
+            await stop(generation)
+            throw .stopped
+        case .failed(let failure):
+            await stop(generation)
+            throw .failed(failure)
+        }
     }
 
     /// On the control queue.
@@ -97,13 +107,17 @@ public final class Graph: Sendable {
     /// Starts, waits for the end, and stops. Cancelling the task stops it too.
     @discardableResult
     public func run() async throws(GraphError) -> GraphEnd {
-        try await start()
+        do throws(GraphError) { try await start() } catch {
+            guard case .stopped = error else { throw error }
+            return .stopped
+        }
+        let generation = state.withLock { $0.generation }
         let result: Result<GraphEnd, GraphError>
         do throws(GraphError) {
             result = .success(
                 try await withGraphCancellation { () async throws(GraphError) in try await waitUntilEnd() })
         } catch { result = .failure(error) }
-        await stop()
+        await stop(generation)
         return try result.get()
     }
 
@@ -138,11 +152,20 @@ public final class Graph: Sendable {
     /// Stops at once. When it returns no handler is running and none will be called. From inside a handler use
     /// ``requestStop()``: waiting there for the handler's own end could never return.
     public func stop() async {
+        await stop(state.withLock { $0.generation })
+    }
+
+    private func stop(_ run: Int) async {
+        guard state.withLock({ $0.generation == run }) else { return }
         finish(.stopped)
+        // However it ended: whoever waits for a reader holds up the change of state.
+        streams.end(.stopped)
         await withCheckedContinuation { continuation in
             control.async { [self] in
-                pipeline.setState(.null)
-                state.withLock { $0.stopped() }
+                if state.withLock({ $0.generation == run }) {
+                    pipeline.setState(.null)
+                    state.withLock { $0.stopped(run) }
+                }
                 continuation.resume()
             }
         }
@@ -171,7 +194,10 @@ public final class Graph: Sendable {
         case .latency: control.async { [weak self] in self?.pipeline.recalculateLatency() }
         case .stateChanged(_, let new) where message.sourceName == pipeline.name:
             tell(.stateChanged(new))
-            if new == .playing { state.withLock { $0.started() }?.resumeAll(.started) }
+            if new == .playing {
+                dumpDotFile("playing")
+                state.withLock { $0.started() }?.resumeAll(.started)
+            }
         case .qualityOfService(let jitter, let processed, let dropped):
             tell(
                 .qualityOfService(
@@ -184,6 +210,15 @@ public final class Graph: Sendable {
         }
     }
 
+    /// Asks the sources to end their streams, and returns at once; `waitUntilEnd` returns when everything has arrived.
+    /// Unlike ``finish(within:)`` it doesn't stop the graph then, so its counters can still be read.
+    public func requestEndOfStream() { control.async { [pipeline] in _ = pipeline.sendEndOfStream() } }
+
+    /// Writes the graph to `$GST_DEBUG_DUMP_DOT_DIR`, where that is set, before a stop that is asked for later.
+    private func dumpDotFile(_ moment: String) {
+        control.async { [pipeline] in pipeline.dumpDotFile("mediagraph.\(moment)") }
+    }
+
     private func tell(_ event: GraphEvent) {
         for reader in state.withLock({ $0.currentReaders }) { reader.yield(event) }
     }
@@ -191,6 +226,15 @@ public final class Graph: Sendable {
     /// The first end counts.
     private func finish(_ end: GraphEnd) {
         guard let waiting = state.withLock({ $0.end(end) }) else { return }
+        if case .failed(let failure) = end {
+            dumpDotFile("error")
+            if failure.debug.contains("not-negotiated") {
+                control.async { [self] in
+                    let found = pipeline.formatConflict
+                    conflict.withLock { $0 = found }
+                }
+            }
+        }
         streams.end(end)
         waiting.resumeAll(.ended(end))
         for reader in waiting.readers {
@@ -200,6 +244,16 @@ public final class Graph: Sendable {
     }
 
     // MARK: A look at it
+
+    /// After an error in negotiation: the two linked elements that have no format in common, with what each gives and takes,
+    /// where that can be told.
+    public var formatConflict: String? {
+        get async {
+            await withCheckedContinuation { continuation in
+                control.async { [self] in continuation.resume(returning: conflict.withLock { $0 }) }
+            }
+        }
+    }
 
     /// The graph as Graphviz text.
     public var dotGraph: String { pipeline.dotGraph }
@@ -215,7 +269,8 @@ extension ElementFailure {
     /// For a refusal that no element explained.
     fileprivate static func unexplained(_ pipeline: Pipeline, _ text: String) -> ElementFailure {
         ElementFailure(
-            element: pipeline.name, factory: nil, error: GLibError(domain: "mediagraph", code: 0, message: text), debug: "")
+            element: pipeline.name, factory: nil, error: GLibError(domain: "mediagraph", code: 0, message: text),
+            debug: "")
     }
 
     init(element: String, factory: String?, error: GLibError, debug: String) {

@@ -12,6 +12,8 @@ public enum GraphError: Error, Sendable {
     case wrongKind(name: String, expected: String, actual: String)
     /// An element ended the graph with an error.
     case failed(ElementFailure)
+    /// It was stopped before it was PLAYING.
+    case stopped
     /// The call doesn't fit the graph's state, such as starting it twice.
     case wrongUsage(String)
 }
@@ -25,6 +27,7 @@ extension GraphError: CustomStringConvertible {
             "no element is named \"\(name)\"" + (known.isEmpty ? "" : "; there are \(known.joined(separator: ", "))")
         case .wrongKind(let name, let expected, let actual): "\"\(name)\" is a \(actual), not a \(expected)"
         case .failed(let failure): failure.description
+        case .stopped: "the graph was stopped before it was running"
         case .wrongUsage(let text): text
         }
     }
@@ -53,7 +56,8 @@ public struct ElementFailure: Error, Sendable, CustomStringConvertible {
 
     public var description: String {
         let source = factory.map { element.hasPrefix($0) ? element : "\(element) (\($0))" } ?? element
-        let text = error.message.hasPrefix("\(element): ") ? String(error.message.dropFirst(element.count + 2)) : error.message
+        let text =
+            error.message.hasPrefix("\(element): ") ? String(error.message.dropFirst(element.count + 2)) : error.message
         return "\(source): \(text)" + (detail.isEmpty ? "" : " [\(detail)]")
     }
 }

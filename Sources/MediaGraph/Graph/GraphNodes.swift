@@ -38,9 +38,14 @@ public struct NodeCounts: Sendable, Hashable {
 
     init() {}
 
+    /// Nothing counted yet.
+    public static let none = NodeCounts()
+
     /// `nil` when the element has no `stats` of ours.
     public init?(_ element: Element) {
-        guard let stats = try? element.property("stats", as: Structure.self), stats.name == "mediagraph-stats" else { return nil }
+        guard let stats = try? element.property("stats", as: Structure.self), stats.name == "mediagraph-stats" else {
+            return nil
+        }
         frames = stats["frames"] ?? 0
         dropped = stats["dropped"] ?? 0
         refused = stats["refused"] ?? 0

@@ -28,17 +28,20 @@ struct GraphState: Sendable {
     }
 
     private var phase = Phase.idle
+    /// Counts starts: a stop that was asked for in one run must not touch the next.
+    private(set) var generation = 0
     private var waiting = Waiting()
     private var readers: [Int: Reader] = [:]
     private var nextReader = 0
 
     var currentReaders: [Reader] { Array(readers.values) }
 
-    /// False when it runs already.
-    mutating func begin() -> Bool {
-        guard case .idle = phase else { return false }
+    /// The number of the run that begins; `nil` when one is going on.
+    mutating func begin() -> Int? {
+        guard case .idle = phase else { return nil }
         phase = .starting
-        return true
+        generation += 1
+        return generation
     }
 
     /// The outcome when it is known by now.
@@ -80,7 +83,7 @@ struct GraphState: Sendable {
     }
 
     /// The pipeline is in NULL: it may be started again.
-    mutating func stopped() { phase = .idle }
+    mutating func stopped(_ asked: Int) { if generation == asked { phase = .idle } }
 
     mutating func addReader(_ reader: Reader) -> Int {
         nextReader += 1

@@ -3,9 +3,16 @@ extension HandlerRegistry {
     func registerBuiltIns() {
         do throws(MediaGraphError) {
             try register(Counter.self)
+            try register(Y4MSource.self)
             try register(Invert.self)
             try register(Grayscale.self)
+            try register(Pixelate.self)
+            try register(Watermark.self)
             try register(Count.self)
+            try register(FrameMD5.self)
+            try register(Y4MWriter.self)
+            try register(Snapshot.self)
+            try register(ContactSheet.self)
         } catch {
             preconditionFailure("two built-in handlers have one name: \(error)")
         }

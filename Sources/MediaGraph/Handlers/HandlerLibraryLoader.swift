@@ -51,7 +51,8 @@ extension HandlerRegistry {
                     "handler library \(path)", expected: "MediaGraph ABI \(MEDIAGRAPH_ABI_VERSION)",
                     actual: "another; build it against this version of MediaGraph"))
         default:
-            throw visit.failure ?? .processingFailed(.init("handler library \(path)", actual: "its registration failed"))
+            throw visit.failure
+                ?? .processingFailed(.init("handler library \(path)", actual: "its registration failed"))
         }
     }
 

@@ -2,7 +2,8 @@ import GStreamer
 import Synchronization
 
 /// The `options="key=value,key=value"` of a node, read by `GstStructure`'s rules: a value with a comma or a quote is
-/// written in double quotes with backslashes. (Values that need quotes only for being a file name or free text get them.)
+/// written in double quotes with backslashes. A value that
+/// needs quotes only for being a file name or free text needs none.
 ///
 /// A key that the handler never asked for is an error, so a typing mistake can't go unnoticed.
 public final class HandlerOptions: Sendable {
@@ -25,10 +26,12 @@ public final class HandlerOptions: Sendable {
 
     private static func parse(_ text: String) -> Structure? {
         guard !text.allSatisfy(\.isWhitespace) else { return Structure("options") }
-        return Structure(parsing: "options, \(text)") ?? Structure(parsing: "options, \(quotingValues(of: text))")
+        return Structure(parsing: "options, \(quotingValues(of: text))")
     }
 
-    /// GstStructure takes bare only letters, digits and `_-+/:.`; other values are quoted here for the user.
+    /// GstStructure takes bare only letters, digits and `_-+/:.`, and reads what it can as a number: a file 007 would be 7,
+    /// a folder 2/4 a half. So bare values are quoted here for the user, and all are marked as strings: 1.22 warns of a number
+    /// in quotes, and reads it as a number.
     private static func quotingValues(of text: String) -> String {
         var fields: [Substring] = []
         var start = text.startIndex
@@ -50,11 +53,18 @@ public final class HandlerOptions: Sendable {
         fields.append(text[start...])
         return fields.map { field in
             guard let equals = field.firstIndex(of: "=") else { return String(field) }
-            let value = field[field.index(after: equals)...].drop { $0 == " " }
-            if value.hasPrefix("\"") || value.hasPrefix("(") { return String(field) }
+            let value = trimmed(field[field.index(after: equals)...])
+            if value.hasPrefix("(") { return String(field) }
+            if value.hasPrefix("\"") { return "\(field[..<equals])=(string)\(value)" }
             let escaped = value.reduce(into: "") { $0 += $1 == "\\" || $1 == "\"" ? "\\\($1)" : "\($1)" }
-            return "\(field[..<equals])=\"\(escaped)\""
+            return "\(field[..<equals])=(string)\"\(escaped)\""
         }.joined(separator: ",")
+    }
+
+    private static func trimmed(_ text: Substring) -> Substring {
+        var rest = text.drop(while: \.isWhitespace)
+        while rest.last?.isWhitespace == true { rest.removeLast() }
+        return rest
     }
 
     /// The value as text; `nil` when it isn't given.

@@ -81,7 +81,9 @@ public final class HandlerRegistry: Sendable {
         }
         guard isNew else {
             throw .alreadyInUse(
-                .init("\(entry.kind.node) handler \(entry.name)", expected: "a name of its own", actual: "one that is taken"))
+                .init(
+                    "\(entry.kind.node) handler \(entry.name)", expected: "a name of its own",
+                    actual: "one that is taken"))
         }
     }
 
@@ -127,7 +129,9 @@ public final class HandlerRegistry: Sendable {
 
     func makeProcessor(_ name: String, options: String) throws(MediaGraphError) -> ProcessorHandle {
         let entry = try entry(.processor, name)
-        if case .foreign(let foreign) = entry.make { return ProcessorHandle(try foreign.make(options, MGVideoProcessor())) }
+        if case .foreign(let foreign) = entry.make {
+            return ProcessorHandle(try foreign.make(options, MGVideoProcessor()))
+        }
         guard case .processor(let factory) = entry.make else { preconditionFailure("a processor's maker") }
         return try make(entry, options) { options in
             let handle = ProcessorHandle(try factory(options))
@@ -138,7 +142,9 @@ public final class HandlerRegistry: Sendable {
 
     func makeConsumer(_ name: String, options: String) throws(MediaGraphError) -> ConsumerHandle {
         let entry = try entry(.consumer, name)
-        if case .foreign(let foreign) = entry.make { return ConsumerHandle(try foreign.make(options, MGVideoConsumer())) }
+        if case .foreign(let foreign) = entry.make {
+            return ConsumerHandle(try foreign.make(options, MGVideoConsumer()))
+        }
         guard case .consumer(let factory) = entry.make else { preconditionFailure("a consumer's maker") }
         return try make(entry, options) { options in
             let handle = ConsumerHandle(try factory(options))

@@ -27,7 +27,8 @@ struct HandlerCheck: DescriptionCheck {
         }
         let names = entry.options.map(\.name)
         return keys.filter { !names.contains($0) }.map { key in
-            let hint = NearestName.find(key, among: names).map { "did you mean \"\($0)\"?" }
+            let hint =
+                NearestName.find(key, among: names).map { "did you mean \"\($0)\"?" }
                 ?? (names.isEmpty ? "it takes none" : "it takes \(names.joined(separator: ", "))")
             return options.diagnostic("\(kind.node) handler \(name) has no option \"\(key)\"", hint: hint)
         }

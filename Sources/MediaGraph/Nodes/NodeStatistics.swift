@@ -38,7 +38,9 @@ final class NodeStatistics: Sendable {
     }
 
     /// The `stats` property of every node.
-    static func property<E: ElementImplementation>(of type: E.Type, _ get: @escaping @Sendable (E) -> NodeStatistics) -> PropertyDeclaration {
+    static func property<E: ElementImplementation>(of type: E.Type, _ get: @escaping @Sendable (E) -> NodeStatistics)
+        -> PropertyDeclaration
+    {
         .readOnly(
             "stats", of: type, default: Structure("mediagraph-stats"),
             """

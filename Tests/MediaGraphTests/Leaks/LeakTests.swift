@@ -11,7 +11,9 @@ import Testing
                 "GST_TRACERS": "leaks", "GST_DEBUG": "GST_TRACER:7", "GST_DEBUG_NO_COLOR": "1",
                 "G_DEBUG": "fatal_warnings",
             ])
-        let alive = child.errors.split(separator: "\n").filter { $0.contains("object-alive") }.map(String.init)
+        let alive = child.errors.split(separator: "\n").filter {
+            $0.contains("object-alive, type-name=(string)") && !$0.contains("%s")
+        }.map(String.init)
         return (child, alive)
     }
 

@@ -1,7 +1,8 @@
 import GStreamer
-@testable import MediaGraph
 import TestSupport
 import Testing
+
+@testable import MediaGraph
 
 @Suite struct PreprocessorTests {
     private static let caps = "video/x-raw,format=I420,width=16,height=4,framerate=30/1"
@@ -169,7 +170,8 @@ import Testing
     @Test("a handler that throws ends the graph with its name and its error")
     func failure() async throws {
         struct Broken: Error {}
-        let graph = try Graph("videosource handler=counter pace=fast options=\"frames=9\" ! preprocessor name=p ! fakesink")
+        let graph = try Graph(
+            "videosource handler=counter pace=fast options=\"frames=9\" ! preprocessor name=p ! fakesink")
         try graph.preprocessor("p").process { _ in throw Broken() }
         let error = await #expect(throws: GraphError.self) { try await graph.run() }
         #expect("\(error!)".contains("Broken()"))

@@ -1,8 +1,9 @@
 import GStreamer
-@testable import MediaGraph
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import MediaGraph
 
 @Suite struct VideoSourceTests {
     /// A graph of one source, named `src`, with its recorder attached.
@@ -301,7 +302,8 @@ import Testing
     func stockLayout() async throws {
         // 404 columns of I420: GStreamer pads chroma rows to 204 bytes; videoconvert must read them right.
         let source = RecordingSource()
-        let (graph, _) = try graph("identity ! videoconvert ! video/x-raw,format=NV12 ! rawdatapipe name=pipe format=NV12", source: source)
+        let (graph, _) = try graph(
+            "identity ! videoconvert ! video/x-raw,format=NV12 ! rawdatapipe name=pipe format=NV12", source: source)
         let seen = Log<[UInt8]>()
         try graph.rawDataPipe("pipe").receive { seen.add($0.packedBytes) }
         try await graph.start()
@@ -321,7 +323,10 @@ import Testing
         let released = Atomic<Int>(0)
         func send(_ length: Int, _ width: Int) {
             let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: length, alignment: 16)
-            let box = Unmanaged.passRetained(Release { memory.deallocate(); released.add(1, ordering: .relaxed) })
+            let box = Unmanaged.passRetained(
+                Release {
+                    memory.deallocate(); released.add(1, ordering: .relaxed)
+                })
             try? source.sender.send(
                 owning: memory, FrameDescription(width: width, height: 16),
                 release: { Unmanaged<Release>.fromOpaque($0!).takeRetainedValue().body() }, context: box.toOpaque())

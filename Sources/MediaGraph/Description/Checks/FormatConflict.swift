@@ -28,6 +28,8 @@ struct FormatConflict {
         }
     }
 
+    var text: String { "\(message): \(hint)" }
+
     func problem(at range: Range<Int>) -> Problem {
         Problem(place: .expanded(range), message: message, hint: hint, isCertain: false)
     }

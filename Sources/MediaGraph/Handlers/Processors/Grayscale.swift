@@ -27,7 +27,8 @@ struct Grayscale: VideoProcessor, NamedHandler {
         let step = pixels.pixelStride
         for index in 0..<pixels.height {
             var row = pixels.row(index)
-            for pixel in stride(from: 0, to: row.count, by: step) {
+            var pixel = 0
+            while pixel < row.count {
                 let red = Int(row[pixel + offsets.red])
                 let green = Int(row[pixel + offsets.green])
                 let blue = Int(row[pixel + offsets.blue])
@@ -36,6 +37,7 @@ struct Grayscale: VideoProcessor, NamedHandler {
                 row[pixel + offsets.red] = luma
                 row[pixel + offsets.green] = luma
                 row[pixel + offsets.blue] = luma
+                pixel += step
             }
         }
     }

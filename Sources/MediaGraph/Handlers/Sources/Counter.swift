@@ -58,9 +58,10 @@ final class Counter: VideoSource, NamedHandler {
     func startSend() throws {
         guard let (sender, size) = link.withLock({ $0 }) else { return }
         let canvas = Mutex(CounterCanvas(width: size.width, height: size.height))
-        pump.start(sender, rate: rate) { [self] (_, timestamp) throws(MediaGraphError) in
+        let rate = rate
+        pump.start(sender, rate: { rate }) { [self] (_, timestamp) throws(MediaGraphError) in
             let number = sent.load(ordering: .relaxed)
-            guard frames == 0 || number < frames else { return false }
+            guard frames == 0 || number < frames else { return .end }
             let frame = FrameDescription(
                 width: size.width, height: size.height, format: .i420Limited, framesPerSecond: rate,
                 timestamp: timestamp)
@@ -69,7 +70,7 @@ final class Counter: VideoSource, NamedHandler {
                 try sender.send(canvas.bytes, frame)
             }
             sent.add(1, ordering: .relaxed)
-            return true
+            return .sent
         }
     }
 
@@ -97,13 +98,13 @@ struct CounterCanvas {
         let shift = Int(number &* 2 & 0xFF)
         var firstRow = [UInt8](repeating: 0, count: width)
         for x in 0..<width { firstRow[x] = UInt8(16 + ((x + shift) & 0xFF) * 219 / 255) }
-        for y in 0..<height { bytes.replaceSubrange(y * width..<(y + 1) * width, with: firstRow) }
+        for y in 0..<height { bytes.copy(firstRow, to: y * width) }
         let chroma = VideoFormat.i420.size(of: .u, width: width, height: height)
         let count = chroma.width * chroma.height
         let hue = UInt8(truncatingIfNeeded: 64 + Int(number & 0x7F))
-        bytes.replaceSubrange(width * height..<width * height + count, with: repeatElement(hue, count: count))
-        bytes.replaceSubrange(
-            width * height + count..<width * height + 2 * count, with: repeatElement(255 - hue, count: count))
+        let chromaStart = width * height
+        bytes.fill(chromaStart..<chromaStart + count, with: hue)
+        bytes.fill(chromaStart + count..<chromaStart + 2 * count, with: 255 - hue)
         FrameNumber.draw(number, width: width, height: height) { x, y, value in bytes[y * width + x] = value }
     }
 }

@@ -29,7 +29,17 @@ final class PreprocessorElement: InPlaceTransform, ConfigurableElement, @uncheck
     private let state = Mutex(State())
     private let statistics = NodeStatistics()
     /// The stream's format, set with the caps and read for each frame: both under GStreamer's stream lock.
-    private var stream: (info: VideoInfo, caps: Caps)?
+    private var stream: Stream?
+
+    /// A class, so that a frame takes a reference and not a copy of 400 bytes.
+    private final class Stream {
+        let info: VideoInfo
+        let caps: Caps
+        init(_ info: VideoInfo, _ caps: Caps) {
+            self.info = info
+            self.caps = caps
+        }
+    }
 
     static let log = DebugCategory("preprocessor", "MediaGraph pre-processor")
 
@@ -121,18 +131,18 @@ final class PreprocessorElement: InPlaceTransform, ConfigurableElement, @uncheck
             return true
         }
         guard let info = VideoInfo(caps) else { return false }
-        stream = (info, caps)
+        stream = Stream(info, caps)
         Self.log.log(.debug, raw: instance.element, "format \(caps)")
         return true
     }
 
     override func transformInPlace(_ buffer: BufferAccess) -> FlowReturn {
-        guard let handler = state.withLock({ $0.current }), let (info, caps) = stream else { return .ok }
+        guard let handler = state.withLock({ $0.current }), let stream else { return .ok }
         let began = monotonicNanoseconds()
         do {
-            let verdict = try buffer.withVideoFrame(info, .readWrite) { mapped in
+            let verdict = try buffer.withVideoFrame(stream.info, .readWrite) { mapped in
                 var frame = MGVideoFrame(
-                    mapped: mapped.frame, buffer: buffer.raw, caps: caps.raw,
+                    mapped: mapped.frame, buffer: buffer.raw, caps: stream.caps.raw,
                     running_time: UInt64(runningTime(of: buffer.presentationTimestamp).raw),
                     presentation_timestamp: UInt64(buffer.presentationTimestamp.raw),
                     capture_time: buffer.captureTime ?? 0, rotation: Rotation(of: buffer).rawValue)
@@ -150,7 +160,7 @@ final class PreprocessorElement: InPlaceTransform, ConfigurableElement, @uncheck
             case nil:
                 postError(
                     .wrongFormat, "\(name): a frame can't be mapped",
-                    debug: "caps \(caps) need \(info.size) bytes, the buffer has \(buffer.size)")
+                    debug: "caps \(stream.caps) need \(stream.info.size) bytes, the buffer has \(buffer.size)")
                 return .error
             }
         } catch {

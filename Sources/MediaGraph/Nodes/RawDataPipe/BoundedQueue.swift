@@ -28,7 +28,6 @@ struct BoundedQueue<Frame, Signal> {
         items.reserveCapacity(self.bound + 8)
     }
 
-
     mutating func offer(_ frame: consuming Frame) -> Offer {
         guard frameCount >= bound else {
             items.append(.frame(frame))
@@ -53,6 +52,17 @@ struct BoundedQueue<Frame, Signal> {
         guard let item = items.popFirst() else { return nil }
         if case .frame = item { frameCount -= 1 }
         return item
+    }
+
+    /// Takes a frame beyond the bound.
+    mutating func force(_ frame: consuming Frame) {
+        items.append(.frame(frame))
+        frameCount += 1
+    }
+
+    /// Takes the signals out that `matches` says.
+    mutating func removeSignals(where matches: (Signal) -> Bool) {
+        items.removeAll { if case .signal(let signal) = $0 { matches(signal) } else { false } }
     }
 
     /// Takes all frames out and leaves the signals.

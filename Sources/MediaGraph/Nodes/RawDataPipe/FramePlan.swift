@@ -27,7 +27,8 @@ final class FramePlan {
         if isScaled, input.isInterlaced {
             // Lines of two moments would be blended into one picture.
             throw .unsupported(
-                .init("resolution=\(resolution.nick)", expected: "progressive video (put deinterlace before the pipe)",
+                .init(
+                    "resolution=\(resolution.nick)", expected: "progressive video (put deinterlace before the pipe)",
                     actual: "\(caps)"))
         }
         guard let output = input.converted(to: format, size: size, squarePixels: resolution != .native) else {
@@ -49,7 +50,8 @@ final class FramePlan {
         guard let converter else { return buffer.retained }
         guard let converted = converter.convert(buffer) else {
             throw .allocationFailed(
-                .init("a frame", expected: "\(converter.input.size) bytes that can be mapped", actual: "\(buffer.size)"))
+                .init("a frame", expected: "\(converter.input.size) bytes that can be mapped", actual: "\(buffer.size)")
+            )
         }
         return converted
     }

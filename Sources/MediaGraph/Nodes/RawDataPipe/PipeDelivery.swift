@@ -24,6 +24,7 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
         var queue: Queue
         /// The delivery thread has dealt with the end of the stream.
         var hasEnded = false
+        var isFlushing = false
     }
 
     private struct Run {
@@ -35,6 +36,8 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
     private let owner: WeakElement
     let appSink: AppSink
     private var consumer: ConsumerHandle?
+    /// The same, for those who may come from any thread.
+    private let interruptible = Mutex<ConsumerHandle?>(nil)
     private var settings = PipeSettings()
     private var format = VideoFormat.i420
     private var policy = OverflowPolicy.block
@@ -56,6 +59,7 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
     func start(_ settings: PipeSettings, consumer: ConsumerHandle?, format: VideoFormat) {
         self.settings = settings
         self.consumer = consumer
+        interruptible.withLock { $0 = consumer }
         self.format = format
         policy = settings.backPressure.resolved(isLive: false)
         plan = nil
@@ -72,29 +76,48 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
     /// PAUSED→READY, before data flow is stopped: whoever waits goes on.
     func interrupt() {
         isClosed.store(true, ordering: .releasing)
-        consumer?.interrupt()
+        interruptible.withLock { $0 }?.interrupt()
         run.withLock { $0 }?.lane.withLock { $0.queue.append(.close) }
     }
 
+    /// PLAYING→PAUSED, before the sink is told: it can't be while its streaming thread waits in the handler.
+    func pause() { interruptible.withLock { $0 }?.interrupt() }
+
+    /// PAUSED→PLAYING, after the sink was told.
+    func resume() { interruptible.withLock { $0 }?.resume() }
+
     /// FLUSH_START: what waits is let go, and so is whoever waits. Any thread.
     func flushStarted() {
-        consumer?.interrupt()
-        run.withLock { $0 }?.lane.withLock { $0.queue.removeFrames { _ = $0.take() } }
+        interruptible.withLock { $0 }?.interrupt()
+        run.withLock { $0 }?.lane.withLock {
+            $0.queue.removeFrames { _ = $0.take() }
+            $0.queue.removeSignals { if case .end = $0 { true } else { false } }
+            $0.isFlushing = true
+        }
     }
 
     /// FLUSH_STOP: frames come again.
     func flushStopped() {
-        guard hasStarted else { return }
-        run.withLock { $0 }?.lane.withLock { $0.queue.removeFrames { _ = $0.take() } }
-        consumer?.start(policy, maxFrames: Int(settings.maxFrames))
+        guard hasStarted, !isClosed.load(ordering: .acquiring) else { return }
+        run.withLock { $0 }?.lane.withLock {
+            $0.queue.removeFrames { _ = $0.take() }
+            $0.hasEnded = false
+            $0.isFlushing = false
+        }
+        if let consumer, consumer.queues { consumer.start(policy, maxFrames: Int(settings.maxFrames)) }
         hasFinished = false
     }
 
     /// PAUSED→READY, after data flow has stopped.
     func stop() {
-        run.withLock { $0.take() }?.thread.join()
+        if let run = run.withLock({ $0.take() }) {
+            // Data flow has stopped; a lane that was made after `interrupt` has not been told.
+            run.lane.withLock { $0.queue.append(.close) }
+            run.thread.join()
+        }
         // Without end-of-stream too: files are finished as far as they got.
         handle(.end)
+        interruptible.withLock { $0 = nil }
         consumer = nil
         plan = nil
     }
@@ -103,7 +126,6 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
 
     func received(_ event: StreamEvent) {
         switch event {
-        case .streamStart: findOutLiveness()
         case .custom(let structure) where structure.name == StreamStatus.eventName:
             guard let on = structure["on", as: Bool.self] else { return }
             pass(.status(on))
@@ -111,9 +133,10 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
         }
     }
 
-    /// `auto` settings follow upstream, which is known once the stream starts; they hold for the run.
-    private func findOutLiveness() {
-        guard !hasStarted else { return }
+    /// `auto` settings follow upstream, and hold for the run. Called when the stream has a format, and not before:
+    /// videotestsrc and v4l2src fail a LATENCY query until then.
+    func findOutLiveness() {
+        guard !hasStarted, !isClosed.load(ordering: .acquiring) else { return }
         hasStarted = true
         isLive = appSink.staticPad("sink")?.upstreamIsLive() ?? false
         policy = settings.backPressure.resolved(isLive: isLive)
@@ -141,10 +164,12 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
     }
 
     func reachedEndOfStream() {
+        // A stream may end before it has begun.
+        findOutLiveness()
         pass(.end)
         // EOS on the bus means that every frame has been delivered.
         guard let lane = run.withLock({ $0?.lane }) else { return }
-        _ = lane.wait { $0.hasEnded || self.isClosed.load(ordering: .acquiring) ? true : nil }
+        _ = lane.wait { $0.hasEnded || $0.isFlushing || self.isClosed.load(ordering: .acquiring) ? true : nil }
     }
 
     private func pass(_ signal: Signal) {
@@ -160,8 +185,8 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
     private func deliverAll(from lane: BlockingMonitor<Lane>) {
         while true {
             switch lane.wait({ $0.queue.take() }) {
-            case .frame(let sample) where isClosed.load(ordering: .acquiring):
-                // Stopping: what is still queued is lost, and counted.
+            case .frame(let sample) where isClosed.load(ordering: .acquiring) || hasFailed.load(ordering: .relaxed):
+                // Stopping, or failed: what is still queued is lost, and counted.
                 _ = sample.take()
                 statistics.countDrop()
             case .frame(let sample): _ = deliver(sample.take())
@@ -198,15 +223,10 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
             return true
         }
         do throws(MediaGraphError) {
-            if plan == nil || !sample.hasCaps(plan!.inputCaps) {
-                guard let caps = sample.caps else { return true }
-                plan = try FramePlan(caps, format: format, resolution: settings.resolution)
-                RawDataPipeElement.log.log(
-                    .debug, appSink, "delivers \(plan!.outputCaps), \(plan!.converts ? "converted from \(caps)" : "as it comes")")
-            }
+            guard let plan = try plan(for: sample) else { return true }
             if !isOn { changeStatus(true) }
             let runningTime = sample.runningTime
-            let verdict = try deliver(buffer, plan!, runningTime, to: consumer)
+            let verdict = try deliver(buffer, plan, runningTime, to: consumer)
             statistics.countFrame()
             if verdict == .drop { statistics.countDrop() }
             return true
@@ -214,6 +234,18 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
             fail(error)
             return false
         }
+    }
+
+    /// The plan for the sample's caps: the same as for the last, but when they change.
+    @inline(__always)
+    private func plan(for sample: borrowing Sample) throws(MediaGraphError) -> FramePlan? {
+        if let plan, sample.hasCaps(plan.inputCaps) { return plan }
+        guard let caps = sample.caps else { return nil }
+        let plan = try FramePlan(caps, format: format, resolution: settings.resolution)
+        RawDataPipeElement.log.log(
+            .debug, appSink, "delivers \(plan.outputCaps), \(plan.converts ? "converted from \(caps)" : "as it comes")")
+        self.plan = plan
+        return plan
     }
 
     private func deliver(
@@ -248,7 +280,8 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
         if let failure { throw failure }
         guard let verdict else {
             throw .processingFailed(
-                .init("a frame", expected: "\(plan.output.size) bytes for \(plan.outputCaps)", actual: "\(buffer.size)"))
+                .init("a frame", expected: "\(plan.output.size) bytes for \(plan.outputCaps)", actual: "\(buffer.size)")
+            )
         }
         statistics.handlerTime.wrappingAdd(monotonicNanoseconds() - began, ordering: .relaxed)
         return verdict

@@ -79,6 +79,7 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
         appSink.setProcessingDeadline(.zero)
         add(appSink)
         let sink = addGhostPad("sink", target: appSink.staticPad("sink")!)
+        sink.chainToTarget()
         sink.onQuery { [instance] query in
             switch query {
             case .caps: .caps(ElementClass.implementation(of: instance.element, as: Self.self).acceptedCaps)
@@ -143,7 +144,10 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
 
     private func accepts(_ caps: Caps) -> Bool {
         let accepted = acceptedCaps
-        if caps.isSubset(of: accepted), let info = VideoInfo(caps), !info.isFieldPerBuffer { return true }
+        if caps.isSubset(of: accepted), let info = VideoInfo(caps), !info.isFieldPerBuffer {
+            delivery.findOutLiveness()
+            return true
+        }
         postError(
             .notNegotiated, "\(name): can't take what comes in",
             debug: "upstream gives \(caps); this pipe takes \(Self.convertibleCaps), progressive or interleaved")
@@ -164,16 +168,19 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
                 delivery.start(settings.current, consumer: consumer, format: format)
                 Self.log.log(
                     .info, raw: instance.element,
-                    "handler \(consumer?.name ?? "none"), format \(format.gstreamerName), \(settings.current.resolution.nick)")
+                    "handler \(consumer?.name ?? "none"), format \(format.gstreamerName), \(settings.current.resolution.nick)"
+                )
             } catch {
                 postError(.settings, "\(name): \(error)")
                 return .failure
             }
+        case .playingToPaused: delivery.pause()
         case .pausedToReady: delivery.interrupt()
         default: break
         }
         let result = super.changeState(change)
         switch change {
+        case .pausedToPlaying: delivery.resume()
         case .pausedToReady: delivery.stop()
         case .readyToPaused where result == .failure:
             delivery.interrupt()
@@ -188,12 +195,15 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
         let settings = settings.current
         guard !settings.handler.isEmpty else { return }
         guard state.withLock({ $0.attached == nil }) else {
-            throw .alreadyInUse(.init(name, expected: "one handler", actual: "handler=\(settings.handler) beside one from Swift"))
+            throw .alreadyInUse(
+                .init(name, expected: "one handler", actual: "handler=\(settings.handler) beside one from Swift"))
         }
         let handle = try HandlerRegistry.shared.makeConsumer(settings.handler, options: settings.options)
         if let mode = handle.memoryMode, mode != settings.memoryMode {
             throw .invalidParameter(
-                .init("memory-mode", expected: "\(mode.nick), for handler \(handle.name)", actual: settings.memoryMode.nick))
+                .init(
+                    "memory-mode", expected: "\(mode.nick), for handler \(handle.name)",
+                    actual: settings.memoryMode.nick))
         }
         state.withLock { $0.named = handle }
     }

@@ -37,6 +37,15 @@ final class VideoGate: Sendable {
             var width, height, format: Int32
             var rate, aspect: Fraction
         }
+
+        /// Whether the frame has this format and all that goes with it.
+        func accepts(_ frame: MGOutgoingFrame) -> Bool {
+            frame.width == key.width && frame.height == key.height && frame.format == key.format
+                && frame.rate_numerator == key.rate.numerator && frame.rate_denominator == key.rate.denominator
+                && frame.aspect_numerator == key.aspect.numerator && frame.aspect_denominator == key.aspect.denominator
+                && frame.length == Int64(pool.packedLength) && frame.data != nil
+                && Rotation(rawValue: frame.rotation) != nil
+        }
     }
 
     let statistics = NodeStatistics()
@@ -53,6 +62,9 @@ final class VideoGate: Sendable {
         appSource.setCallbacks(
             overflowed: { [statistics] in statistics.countDrop() },
             drained: { [monitor] in monitor.withLock { _ in } })
+        appSource.staticPad("src")!.interceptEvents(named: Self.failureEvent) { [owner] event in
+            owner.postError(.processing, "\(owner.name): \(event["text", as: String.self] ?? "")")
+        }
     }
 
     // MARK: The node's side
@@ -78,7 +90,6 @@ final class VideoGate: Sendable {
         monitor.withLock {
             $0.phase = .starting
             $0.hasAnnounced = false
-            $0.hasEnded = false
         }
     }
 
@@ -121,6 +132,11 @@ final class VideoGate: Sendable {
     /// Everything that can refuse a frame before it is looked at. Memory that was handed over goes back then.
     private func admit(_ frame: MGOutgoingFrame) throws(MediaGraphError) -> (VideoFormatState.Key, VideoBufferPool) {
         do throws(MediaGraphError) {
+            // Nearly every frame is like the one before.
+            if let format = monitor.withLock(wakes: false, { $0.format }), format.accepts(frame) {
+                try waitForRoom()
+                return (format.key, format.pool)
+            }
             let (key, info) = try Self.validate(frame)
             try waitForRoom()
             return (key, try pool(for: key, info))
@@ -142,14 +158,17 @@ final class VideoGate: Sendable {
             context: frame.release_context, release: release)
     }
 
-    private func push(_ buffer: consuming Buffer, _ key: VideoFormatState.Key, _ pool: VideoBufferPool) throws(MediaGraphError) {
+    private func push(_ buffer: consuming Buffer, _ key: VideoFormatState.Key, _ pool: VideoBufferPool)
+        throws(MediaGraphError)
+    {
         var pending: Buffer? = consume buffer
+        var queueLength: Int?
         let flow = monitor.withLock(wakes: false) { state -> FlowReturn? in
             guard state.phase == .starting || state.phase == .sending, !state.hasEnded else { return nil }
             if state.format?.key != key {
                 state.format = VideoFormatState(key: key, pool: pool)
                 appSource.setCaps(pool.info.caps)
-                declareLatency(pool.info.framesPerSecond, state.maxFrames)
+                queueLength = state.maxFrames
             }
             if !state.hasAnnounced {
                 // Behind the caps: a pad must have CAPS before SEGMENT, which appsrc sends ahead of the first event.
@@ -158,6 +177,8 @@ final class VideoGate: Sendable {
             }
             return appSource.push(pending.take()!)
         }
+        // Outside the lock: it posts a message, and whoever hears that may ask for the latency, and so for the pace.
+        if let queueLength { declareLatency(pool.info.framesPerSecond, queueLength) }
         switch flow {
         case .ok: statistics.countFrame()
         case nil: throw closedError
@@ -186,7 +207,8 @@ final class VideoGate: Sendable {
     }
 
     private func stamp(_ buffer: BufferAccess, _ frame: MGOutgoingFrame) {
-        buffer.presentationTimestamp = ClockTime(raw: GstClockTime(frame.timestamp)) ?? appSource.currentRunningTime ?? .zero
+        buffer.presentationTimestamp =
+            ClockTime(raw: GstClockTime(frame.timestamp)) ?? appSource.currentRunningTime ?? .zero
         if frame.rate_numerator > 0 {
             let (seconds, rate) = (UInt64(1_000_000_000), UInt64(frame.rate_numerator))
             buffer.duration = ClockTime(nanoseconds: seconds * UInt64(frame.rate_denominator) / rate)
@@ -236,13 +258,22 @@ final class VideoGate: Sendable {
         }
     }
 
+    /// The error comes on the bus when the frames sent before it have been delivered.
     func fail(_ error: MediaGraphError) {
-        owner.postError(.processing, "\(owner.name): \(error)")
+        let isQueued = monitor.withLock { state in
+            guard state.phase == .sending, state.format != nil else { return false }
+            appSource.push(Structure(Self.failureEvent, [("text", "\(error)")]))
+            return true
+        }
+        if !isQueued { owner.postError(.processing, "\(owner.name): \(error)") }
     }
+
+    private static let failureEvent = "mediagraph-source-failure"
 
     // MARK: Validation
 
-    private static func validate(_ frame: MGOutgoingFrame) throws(MediaGraphError) -> (VideoFormatState.Key, VideoInfo) {
+    private static func validate(_ frame: MGOutgoingFrame) throws(MediaGraphError) -> (VideoFormatState.Key, VideoInfo)
+    {
         guard frame.width > 0, frame.height > 0, frame.width <= 16384, frame.height <= 16384 else {
             throw .invalidParameter(
                 .init("frame size", expected: "1×1 to 16384×16384", actual: "\(frame.width)×\(frame.height)"))
@@ -259,17 +290,22 @@ final class VideoGate: Sendable {
         guard frame.length == Int64(length), frame.data != nil else {
             throw .invalidParameter(
                 .init(
-                    "dataLength", expected: "\(length) bytes for \(width)×\(height) \(format.pixelFormat.gstreamerName)",
+                    "dataLength",
+                    expected: "\(length) bytes for \(width)×\(height) \(format.pixelFormat.gstreamerName)",
                     actual: frame.data == nil ? "no data" : "\(frame.length)"))
         }
-        guard frame.rate_numerator >= 0, frame.rate_denominator > 0, frame.aspect_numerator > 0, frame.aspect_denominator > 0
+        guard frame.rate_numerator >= 0, frame.rate_denominator > 0, frame.aspect_numerator > 0,
+            frame.aspect_denominator > 0
         else {
             throw .invalidParameter(
-                .init("rate or pixel aspect", expected: "positive ratios", actual: "\(frame.rate_numerator)/\(frame.rate_denominator)"))
+                .init(
+                    "rate or pixel aspect", expected: "positive ratios",
+                    actual: "\(frame.rate_numerator)/\(frame.rate_denominator)"))
         }
         let rate = Fraction(frame.rate_numerator, frame.rate_denominator)
         guard var info = VideoInfo(format.pixelFormat, width: width, height: height, framesPerSecond: rate) else {
-            throw .invalidParameter(.init("frame size", expected: "one that GStreamer takes", actual: "\(width)×\(height)"))
+            throw .invalidParameter(
+                .init("frame size", expected: "one that GStreamer takes", actual: "\(width)×\(height)"))
         }
         info.pixelAspectRatio = Fraction(frame.aspect_numerator, frame.aspect_denominator)
         info.colorimetry.range = format.range

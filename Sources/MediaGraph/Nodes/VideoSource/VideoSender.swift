@@ -39,7 +39,8 @@ public final class VideoSender: @unchecked Sendable {
         format: FrameFormat = .i420
     ) throws(MediaGraphError) {
         try send(
-            buffer, length: dataLength, FrameDescription(width: width, height: height, format: format, rotation: rotation),
+            buffer, length: dataLength,
+            FrameDescription(width: width, height: height, format: format, rotation: rotation),
             release: nil, context: nil)
     }
 
@@ -58,7 +59,8 @@ public final class VideoSender: @unchecked Sendable {
         release: (@convention(c) (UnsafeMutableRawPointer?) -> Void)?, context: UnsafeMutableRawPointer?
     ) throws(MediaGraphError) {
         var outgoing = MGOutgoingFrame(
-            data: data, length: Int64(length), width: Int32(clamping: frame.width), height: Int32(clamping: frame.height),
+            data: data, length: Int64(length), width: Int32(clamping: frame.width),
+            height: Int32(clamping: frame.height),
             rotation: frame.rotation.rawValue, format: frame.format.code,
             rate_numerator: frame.framesPerSecond?.numerator ?? 0,
             rate_denominator: frame.framesPerSecond?.denominator ?? 1,

@@ -104,6 +104,8 @@ public enum Pace: Int32, PropertyEnum {
     public static let typeName = "MediaGraphPace"
     public var nick: String { self == .live ? "live" : "fast" }
     public var blurb: String {
-        self == .live ? "At the clock's pace; a full queue drops the oldest frame" : "As fast as downstream takes; nothing is dropped"
+        self == .live
+            ? "At the clock's pace; a full queue drops the oldest frame"
+            : "As fast as downstream takes; nothing is dropped"
     }
 }

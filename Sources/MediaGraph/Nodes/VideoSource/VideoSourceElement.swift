@@ -47,7 +47,9 @@ final class VideoSourceElement: BinElement, ConfigurableElement, @unchecked Send
             properties: [
                 .setting("handler", of: Self.self, \.handler, NodeDefinition.handlerBlurb),
                 .setting("options", of: Self.self, \.options, NodeDefinition.optionsBlurb),
-                .setting("pace", of: Self.self, \.pace, "Whether frames come at the clock's pace or as fast as they are taken"),
+                .setting(
+                    "pace", of: Self.self, \.pace,
+                    "Whether frames come at the clock's pace or as fast as they are taken"),
                 .setting(
                     "max-frames", of: Self.self, \.maxFrames, range: .values(1...1000),
                     "Frames that may wait in the source"),
@@ -141,7 +143,8 @@ final class VideoSourceElement: BinElement, ConfigurableElement, @unchecked Send
         state.withLock { $0.announced = supported }
         Self.log.log(
             .info, raw: instance.element,
-            "handler \(handle.name): \(supported.list.count) capabilities, suggested \(supported.suggested.map(String.init(describing:)) ?? "none")")
+            "handler \(handle.name): \(supported.list.count) capabilities, suggested \(supported.suggested.map(String.init(describing:)) ?? "none")"
+        )
         try handle.initialize(MGVideoSender(gate), supported)
     }
 
@@ -149,10 +152,12 @@ final class VideoSourceElement: BinElement, ConfigurableElement, @unchecked Send
     private func announceCapabilities() {
         guard let handle = state.withLock({ $0.current }) else { return }
         let supported = SupportedCapabilities(declared: handle.capabilities, downstream: source.pad.peerCaps())
-        guard state.withLock({ state in
-            defer { state.announced = supported }
-            return state.announced != supported
-        }) else { return }
+        guard
+            state.withLock({ state in
+                defer { state.announced = supported }
+                return state.announced != supported
+            })
+        else { return }
         Self.log.log(.info, raw: instance.element, "property change: \(supported.list.count) capabilities")
         handle.propertyChange(supported)
     }

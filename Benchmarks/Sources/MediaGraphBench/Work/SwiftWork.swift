@@ -1,0 +1,166 @@
+import GStreamer
+import MediaGraph
+import PlainC
+import Synchronization
+
+extension Work {
+    /// The work as a user of MediaGraph writes it.
+    func runSwift(_ probe: Probe) async throws {
+        let source = Self.source(frames: frames)
+        switch kind {
+        case .appsink:
+            let graph = try Graph("\(source) ! rawdatapipe name=pipe sync=false")
+            switch touch {
+            case .planes: try graph.rawDataPipe("pipe").attach(PlaneReader(probe: probe))
+            case .luma: try graph.rawDataPipe("pipe").attach(LumaReader(probe: probe))
+            }
+            try await graph.run()
+        case .appsrc:
+            let memory = WrappedMemory()
+            let graph = try Graph("videosource name=source pace=fast ! fakesink")
+            try graph.videoSource("source").attach(MemorySource(probe: probe, memory: memory))
+            try await graph.run()
+            let released = memory.released.load(ordering: .relaxed)
+            guard released == frames + memory.refused.load(ordering: .relaxed) else {
+                throw BenchError("\(released) of \(frames) frames released")
+            }
+        case .transform:
+            let graph = try Graph("\(source) ! preprocessor name=transform ! fakesink")
+            switch touch {
+            case .planes: try graph.preprocessor("transform").attach(PlaneInverter(probe: probe))
+            case .luma: try graph.preprocessor("transform").attach(LumaInverter(probe: probe))
+            }
+            try await graph.run()
+        }
+    }
+}
+
+extension VideoFrame {
+    /// What the C side reads of a frame's metadata.
+    fileprivate var metadataSum: UInt64 {
+        (runningTime?.nanoseconds ?? 0) &+ (captureTime ?? 0) &+ UInt64(rotation.rawValue)
+    }
+}
+
+private struct PlaneReader: VideoConsumer {
+    let probe: Probe
+
+    func receive(_ frame: borrowing VideoFrame) throws {
+        let y = try frame.plane(.y).bytes[0]
+        let u = try frame.plane(.u).bytes[0]
+        let v = try frame.plane(.v).bytes[0]
+        pc_probe_note(probe.pointer, frame.metadataSum &+ UInt64(y) &+ UInt64(u) &+ UInt64(v))
+    }
+}
+
+private struct LumaReader: VideoConsumer {
+    let probe: Probe
+
+    func receive(_ frame: borrowing VideoFrame) throws {
+        let luma = try frame.plane(.y)
+        var sum: UInt64 = 0
+        for index in 0..<luma.height {
+            let row = luma.row(index)
+            for x in row.indices { sum &+= UInt64(row[x]) }
+        }
+        pc_probe_note(probe.pointer, frame.metadataSum &+ sum)
+    }
+}
+
+private struct PlaneInverter: VideoProcessor {
+    let probe: Probe
+
+    func process(_ frame: inout VideoFrame) throws -> Verdict {
+        try Self.invertFirst(.y, of: &frame)
+        try Self.invertFirst(.u, of: &frame)
+        try Self.invertFirst(.v, of: &frame)
+        pc_probe_note(probe.pointer, frame.metadataSum)
+        return .pass
+    }
+
+    private static func invertFirst(_ plane: VideoFormat.Plane, of frame: inout VideoFrame) throws {
+        var plane = try frame.mutablePlane(plane)
+        plane.bytes[0] = 255 - plane.bytes[0]
+    }
+}
+
+private struct LumaInverter: VideoProcessor {
+    let probe: Probe
+
+    func process(_ frame: inout VideoFrame) throws -> Verdict {
+        var luma = try frame.mutablePlane(.y)
+        for index in 0..<luma.height {
+            var row = luma.row(index)
+            for x in row.indices { row[x] = 255 - row[x] }
+        }
+        pc_probe_note(probe.pointer, frame.metadataSum)
+        return .pass
+    }
+}
+
+/// One frame's memory, lent to GStreamer again and again.
+///
+/// `@unchecked Sendable`: the bytes are never written.
+private final class WrappedMemory: @unchecked Sendable {
+    let bytes: UnsafeMutableRawBufferPointer
+    let released = Atomic<Int>(0)
+    let refused = Atomic<Int>(0)
+
+    init() {
+        bytes = .allocate(byteCount: Work.frameSize, alignment: 64)
+        bytes.initializeMemory(as: UInt8.self, repeating: 0)
+    }
+
+    deinit { bytes.deallocate() }
+}
+
+/// Sends from a thread of its own as fast as the queue of two frames allows.
+private final class MemorySource: VideoSource {
+    private let probe: Probe
+    private let memory: WrappedMemory
+    private let run = Mutex<(sender: VideoSender?, thread: NativeThread?)>((nil, nil))
+
+    init(probe: Probe, memory: WrappedMemory) {
+        self.probe = probe
+        self.memory = memory
+    }
+
+    func initialize(sender: VideoSender, supported: [VideoCapability], suggested: VideoCapability?) {
+        run.withLock { $0.sender = sender }
+    }
+
+    func startSend() {
+        run.withLock { run in
+            guard let sender = run.sender else { return }
+            run.thread = NativeThread("sender") { [probe, memory] in Self.sendAll(sender, probe, memory) }
+        }
+    }
+
+    func stopSend() { run.withLock { $0.thread.take() }?.join() }
+    func uninitialize() { run.withLock { $0.sender = nil } }
+
+    private static func sendAll(_ sender: VideoSender, _ probe: Probe, _ memory: WrappedMemory) {
+        let context = Unmanaged.passUnretained(memory).toOpaque()
+        var frame = FrameDescription(
+            width: 1280, height: 720, format: .i420Limited, framesPerSecond: Fraction(30, 1))
+        var index: UInt64 = 0
+        while index < probe.pointer.pointee.expected {
+            frame.timestamp = ClockTime(nanoseconds: index * 1_000_000_000 / 30)
+            do throws(MediaGraphError) {
+                try sender.send(
+                    owning: memory.bytes, frame,
+                    release: {
+                        let memory = Unmanaged<WrappedMemory>.fromOpaque($0!)
+                        _ = memory._withUnsafeGuaranteedRef { $0.released.wrappingAdd(1, ordering: .relaxed) }
+                    }, context: context)
+                pc_probe_note(probe.pointer, index)
+                index += 1
+            } catch {
+                // Under valgrind a tenth of a second is soon over: once more.
+                memory.refused.wrappingAdd(1, ordering: .relaxed)
+                guard case .timeOut = error else { return sender.fail(error) }
+            }
+        }
+        sender.endOfStream()
+    }
+}

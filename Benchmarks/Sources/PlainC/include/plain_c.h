@@ -1,0 +1,20 @@
+#pragma once
+#include "probe.h"
+
+// The work of each case as a C programmer would write it with GStreamer alone: nothing in here knows MediaGraph.
+// Each returns 0, or prints what went wrong and returns 1.
+
+// `source ! caps ! appsink`: its callback pulls the sample, maps the frame, reads bytes and metadata, unmaps.
+int pc_run_appsink(const char *source, bool all_luma, PCProbe *probe);
+
+// `appsrc ! fakesink`: a thread wraps memory that it keeps, stamps it and pushes.
+int pc_run_appsrc(PCProbe *probe);
+
+// `source ! caps ! plaintransform ! fakesink`: a GstBaseTransform that edits each frame in place.
+int pc_run_transform(const char *source, bool all_luma, PCProbe *probe);
+
+// A live `source ! caps ! appsink` that notes the lateness of each frame in its callback.
+typedef struct PCLive PCLive;
+PCLive *pc_live_start(const char *source, PCLateness *lateness);
+uint64_t pc_live_base_time(PCLive *live);
+void pc_live_stop(PCLive *live);

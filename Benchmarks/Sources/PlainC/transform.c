@@ -1,0 +1,77 @@
+#include "common.h"
+#include <gst/base/gstbasetransform.h>
+
+// An in-place filter that inverts luma: all of it, or the first byte of each plane.
+typedef struct {
+    GstBaseTransform parent;
+    GstVideoInfo info;
+    PCProbe *probe;
+    bool all_luma;
+} PlainTransform;
+
+typedef struct {
+    GstBaseTransformClass parent_class;
+} PlainTransformClass;
+
+G_DEFINE_TYPE(PlainTransform, plain_transform, GST_TYPE_BASE_TRANSFORM)
+
+#define CAPS "video/x-raw, format={ I420, NV12, NV21, Y42B, BGRA, RGBA, ARGB, ABGR, RGB, BGR, A420 }"
+static GstStaticPadTemplate sink_template =
+    GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS(CAPS));
+static GstStaticPadTemplate src_template =
+    GST_STATIC_PAD_TEMPLATE("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS(CAPS));
+
+static gboolean set_caps(GstBaseTransform *transform, GstCaps *input, GstCaps *output) {
+    return gst_video_info_from_caps(&((PlainTransform *)transform)->info, input);
+}
+
+static GstFlowReturn transform_ip(GstBaseTransform *transform, GstBuffer *buffer) {
+    PlainTransform *self = (PlainTransform *)transform;
+    GstVideoFrame frame;
+    if (!gst_video_frame_map(&frame, &self->info, buffer, GST_MAP_READWRITE | GST_VIDEO_FRAME_MAP_FLAG_NO_REF))
+        return GST_FLOW_ERROR;
+    uint64_t read = pc_read_metadata(buffer, &transform->segment);
+    if (self->all_luma) {
+        // In locals: a byte that is written might be part of `frame`, and then no compiler uses vectors.
+        const gint width = GST_VIDEO_FRAME_WIDTH(&frame), height = GST_VIDEO_FRAME_HEIGHT(&frame);
+        const gint stride = GST_VIDEO_FRAME_PLANE_STRIDE(&frame, 0);
+        guint8 *row = GST_VIDEO_FRAME_PLANE_DATA(&frame, 0);
+        for (gint y = 0; y < height; y++, row += stride)
+            for (gint x = 0; x < width; x++) row[x] = 255 - row[x];
+    } else {
+        for (guint plane = 0; plane < GST_VIDEO_FRAME_N_PLANES(&frame); plane++) {
+            guint8 *first = GST_VIDEO_FRAME_PLANE_DATA(&frame, plane);
+            *first = 255 - *first;
+        }
+    }
+    pc_probe_note(self->probe, read);
+    gst_video_frame_unmap(&frame);
+    return GST_FLOW_OK;
+}
+
+static void plain_transform_class_init(PlainTransformClass *klass) {
+    GstElementClass *element = (GstElementClass *)klass;
+    GstBaseTransformClass *transform = (GstBaseTransformClass *)klass;
+    gst_element_class_set_static_metadata(element, "Plain C", "Filter/Effect/Video", "Inverts luma", "MediaGraph");
+    gst_element_class_add_static_pad_template(element, &sink_template);
+    gst_element_class_add_static_pad_template(element, &src_template);
+    transform->set_caps = set_caps;
+    transform->transform_ip = transform_ip;
+}
+
+static void plain_transform_init(PlainTransform *self) { gst_base_transform_set_in_place(&self->parent, TRUE); }
+
+int pc_run_transform(const char *source, bool all_luma, PCProbe *probe) {
+    gst_init(NULL, NULL);
+    gst_element_register(NULL, "plaintransform", GST_RANK_NONE, plain_transform_get_type());
+    g_autofree char *description = g_strdup_printf("%s ! plaintransform name=transform ! fakesink", source);
+    GstElement *pipeline = pc_parse(description);
+    if (pipeline == NULL) return 1;
+    GstElement *transform = gst_bin_get_by_name(GST_BIN(pipeline), "transform");
+    ((PlainTransform *)transform)->probe = probe;
+    ((PlainTransform *)transform)->all_luma = all_luma;
+    int failed = pc_run(pipeline);
+    gst_object_unref(transform);
+    gst_object_unref(pipeline);
+    return failed;
+}

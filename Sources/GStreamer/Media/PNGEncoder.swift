@@ -1,0 +1,78 @@
+import CGStreamer
+
+/// Why a picture couldn't be encoded.
+public enum PNGError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// The element pngenc isn't there.
+    case noEncoder
+    case failed(String)
+
+    public var description: String {
+        switch self {
+        case .noEncoder: "the element pngenc is missing (package gstreamer1.0-plugins-good)"
+        case .failed(let reason): "the picture can't be encoded as PNG: \(reason)"
+        }
+    }
+}
+
+/// Encodes video frames as PNG with GStreamer's own encoder.
+///
+/// The picture has the frame's pixels as they lie: rotation isn't applied and pixels that aren't square stay so. Alpha is
+/// kept. It blocks for as long as compression takes (some 50 ms at 720p).
+public enum PNGEncoder {
+    /// Throws when there is no encoder: for whoever wants to know before the first frame.
+    public static func check() throws(PNGError) {
+        GStreamerRuntime.initialize()
+        guard let factory = gst_element_factory_find("pngenc") else { throw .noEncoder }
+        gst_object_unref(UnsafeMutableRawPointer(factory))
+    }
+
+    public static func encode(_ frame: borrowing MappedVideoFrame) throws(PNGError) -> [UInt8] {
+        let input = frame.info
+        let hasAlpha = input.raw.finfo.pointee.flags.rawValue & GST_VIDEO_FORMAT_FLAG_ALPHA.rawValue != 0
+        let format: VideoFormat = hasAlpha ? .rgba : .rgb24
+        // Still interlaced here: the converter refuses to change that, and needs it to place the chroma.
+        guard let output = input.converted(to: format, size: (input.width, input.height), squarePixels: true),
+            let picture = VideoInfo(format, width: input.width, height: input.height),
+            let buffer = VideoConverter(from: input, to: output)?.convert(frame)
+        else { throw .failed("no way from \(input.formatName) to \(format.gstreamerName)") }
+        return try encode(buffer, picture)
+    }
+
+    /// A picture whose rows lie one behind the other without padding, as `format` (RGB or RGBA) has them.
+    public static func encode(
+        packed bytes: Span<UInt8>, _ format: VideoFormat, width: Int, height: Int
+    ) throws(PNGError) -> [UInt8] {
+        precondition(bytes.count == format.packedLength(width: width, height: height), "bytes of one picture")
+        guard let picture = VideoInfo(format, width: width, height: height), let pool = VideoBufferPool(picture),
+            let buffer = bytes.withUnsafeBytes({ pool.copy(packed: $0.baseAddress!) })
+        else { throw .failed("no memory for \(width)×\(height) pixels") }
+        return try encode(buffer, picture)
+    }
+
+    private static let timeout = GstClockTime(30_000_000_000)
+    private static let pngCaps = Caps("image/png")!.constant
+
+    private static func encode(_ buffer: consuming Buffer, _ info: VideoInfo) throws(PNGError) -> [UInt8] {
+        try check()
+        let caps = info.caps
+        let sample = Sample(taking: withExtendedLifetime(caps) { gst_sample_new(buffer.raw, caps.raw, nil, nil) })
+        var error: UnsafeMutablePointer<GError>?
+        guard let raw = gst_video_convert_sample(sample.raw, pngCaps.raw, timeout, &error) else {
+            throw .failed(error.map { GLibError(taking: $0).message } ?? "no reason given")
+        }
+        let encoded = Sample(taking: raw)
+        let bytes = withExtendedLifetime(encoded) { encoded.buffer?.bytes ?? [] }
+        guard !bytes.isEmpty else { throw .failed("no data") }
+        return bytes
+    }
+}
+
+extension BufferAccess {
+    /// A copy of what is in the buffer.
+    public var bytes: [UInt8] {
+        let size = size
+        return [UInt8](unsafeUninitializedCapacity: size) { target, count in
+            count = Int(gst_buffer_extract(raw, 0, target.baseAddress, gsize(size)))
+        }
+    }
+}

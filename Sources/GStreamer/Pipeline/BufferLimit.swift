@@ -1,0 +1,68 @@
+import CGStreamer
+
+extension Pad {
+    /// Lets `count` buffers in, then end-of-stream, and nothing after that. Set it on a sink pad before data flows.
+    ///
+    /// End-of-stream follows the last buffer at once: a slow stream needn't send one more first. Upstream is told
+    /// that it is over (`GST_FLOW_EOS`). `ended` runs once, on the streaming thread, so it must not stop the pipeline.
+    public func endStream(afterBuffers count: UInt64, _ ended: @escaping @Sendable () -> Void) {
+        let limit = Unmanaged.passRetained(BufferLimit(count, ended)).toOpaque()
+        let types = GST_PAD_PROBE_TYPE_BUFFER.rawValue | GST_PAD_PROBE_TYPE_BUFFER_LIST.rawValue
+        gst_pad_add_probe(
+            pad, GstPadProbeType(rawValue: types),
+            { pad, info, context in
+                Unmanaged<BufferLimit>.fromOpaque(context!).takeUnretainedValue().probe(pad!, &info!.pointee)
+            }, limit, { Unmanaged<BufferLimit>.fromOpaque($0!).release() })
+    }
+}
+
+/// Counts the buffers of one pad.
+private final class BufferLimit {
+    // Touched only in the pad's probe, which runs under the pad's stream lock.
+    private var remaining: UInt64
+    private var isPassingLast = false
+    private let ended: @Sendable () -> Void
+
+    init(_ count: UInt64, _ ended: @escaping @Sendable () -> Void) {
+        remaining = count
+        self.ended = ended
+    }
+
+    func probe(_ pad: UnsafeMutablePointer<GstPad>, _ info: inout GstPadProbeInfo) -> GstPadProbeReturn {
+        if isPassingLast { return GST_PAD_PROBE_OK }
+        if info.type.rawValue & GST_PAD_PROBE_TYPE_BUFFER_LIST.rawValue != 0 { return splitList(pad, &info) }
+        if remaining > 1 {
+            remaining -= 1
+            return GST_PAD_PROBE_OK
+        }
+        let buffer = info.data.assumingMemoryBound(to: GstBuffer.self)
+        // From here on the buffer is this probe's to give away.
+        info.ABI.abi.flow_ret = GST_FLOW_EOS
+        guard remaining == 1 else {
+            gst_buffer_unref(buffer)
+            return GST_PAD_PROBE_HANDLED
+        }
+        remaining = 0
+        isPassingLast = true
+        let result = gst_pad_chain(pad, buffer)
+        isPassingLast = false
+        if result != GST_FLOW_OK { info.ABI.abi.flow_ret = result }
+        gst_pad_send_event(pad, gst_event_new_eos())
+        ended()
+        return GST_PAD_PROBE_HANDLED
+    }
+
+    /// Each buffer by itself, through this probe again: a pad that takes no lists would split it later, and count twice.
+    private func splitList(
+        _ pad: UnsafeMutablePointer<GstPad>, _ info: inout GstPadProbeInfo
+    ) -> GstPadProbeReturn {
+        let list = OpaquePointer(info.data)
+        var result = GST_FLOW_OK
+        for index in 0..<gst_buffer_list_length(list) where result == GST_FLOW_OK {
+            result = gst_pad_chain(pad, gst_buffer_ref(gst_buffer_list_get(list, index)))
+        }
+        gst_buffer_list_unref(list)
+        info.ABI.abi.flow_ret = result
+        return GST_PAD_PROBE_HANDLED
+    }
+}

@@ -1,0 +1,66 @@
+import GStreamer
+
+/// What one element of a graph has done so far.
+public struct ElementProgress: Sendable, Hashable {
+    public let name: String
+    public let factory: String
+    /// Whether it is one of MediaGraph's nodes; a stock sink knows its frames and drops only.
+    public let isNode: Bool
+    /// What `counts.frames` counts: a muxer's buffers, say, are no frames.
+    public let unit: Unit
+    public var counts: NodeCounts
+
+    public enum Unit: String, Sendable { case frames, buffers }
+}
+
+extension Graph {
+    /// The nodes and the stock sinks with what they have counted, sources first.
+    public var progress: [ElementProgress] {
+        var named: Set<String> = []
+        return pipeline.allElements.compactMap { element -> ElementProgress? in
+            guard let factory = element.factoryName else { return nil }
+            if Nodes.factoryNames.contains(factory), let counts = NodeCounts(element) {
+                return ElementProgress(
+                    name: element.name, factory: factory, isNode: true, unit: .frames, counts: counts)
+            }
+            // A bin such as autovideosink may give the counts of the sink inside it for its own: once is enough.
+            guard element.isSink, let counts = NodeCounts(ofSink: element), let shown = owner(ofSink: element),
+                named.insert(shown.name).inserted
+            else { return nil }
+            return ElementProgress(
+                name: shown.name, factory: shown.factoryName ?? factory, isNode: false, unit: unit(of: element),
+                counts: counts)
+        }
+    }
+
+    private func unit(of sink: Element) -> ElementProgress.Unit {
+        let caps = sink.pads.first { $0.direction == .sink }?.currentCaps
+        let isPicture = caps?.mediaTypes.contains { $0.hasPrefix("video/x-raw") || $0.hasPrefix("image/") }
+        return isPicture == false ? .buffers : .frames
+    }
+
+    /// What the description calls a sink: autovideosink makes others inside itself. `nil` for a part of a node.
+    private func owner(ofSink sink: Element) -> Element? {
+        var owner = sink
+        var next = sink.parent
+        while let bin = next, bin != pipeline {
+            if let factory = bin.factoryName, Nodes.factoryNames.contains(factory) { return nil }
+            if bin.typeName != "GstBin" { owner = bin }
+            next = bin.parent
+        }
+        return owner
+    }
+}
+
+extension NodeCounts {
+    /// From GstBaseSink's own statistics.
+    fileprivate init?(ofSink element: Element) {
+        guard let stats = try? element.property("stats", as: Structure.self), stats.fieldNames.contains("rendered")
+        else {
+            return nil
+        }
+        self.init()
+        frames = stats["rendered"] ?? 0
+        dropped = stats["dropped"] ?? 0
+    }
+}

@@ -1,0 +1,112 @@
+import ArgumentParser
+import Foundation
+import MediaGraph
+
+/// `mediagraph check`: what is wrong with descriptions, without running them.
+struct CheckCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check",
+        abstract: "Find what is wrong with descriptions, without running them.",
+        discussion: """
+            Unknown elements, properties, values, handlers and options, links that can't be, missing variables and syntax: \
+            all in one pass, each with its place and what may have been meant.
+
+            \(DescriptionHelp.words) Several files are checked one after the other.
+
+            With --json each description is a line on standard output: file, ok, elements, and diagnostics with severity, \
+            message, file, line, column, length and hint.
+
+            EXAMPLES
+              mediagraph check Pipelines/*.pipeline
+              mediagraph check call.pipeline ROOM=demo
+              mediagraph check 'videotestsrc ! preprocesor ! fakesink'
+
+            EXIT STATUS
+              0    all are fine, warnings aside
+              2    one isn't
+              64   the command line is wrong
+            """)
+
+    @Argument(
+        help: ArgumentHelp("Files or descriptions, and values of variables.", valueName: "file|description|NAME=value"),
+        completion: .file(extensions: ["pipeline"]))
+    var words: [String] = []
+
+    @OptionGroup var libraries: HandlerLibraryOptions
+
+    @Flag(help: "Print JSON, a line for each description.")
+    var json = false
+
+    func validate() throws { _ = try inputs() }
+
+    func run() throws {
+        try libraries.load()
+        var check = DescriptionsCheck(variables: CommandWords(words).variables, printsJSON: json)
+        for input in try inputs() { check.check(input) }
+        check.finish()
+        if check.hasFailed { throw ExitStatus.wrongDescription.exitCode }
+    }
+}
+
+extension CheckCommand {
+    private func inputs() throws -> [DescriptionInput] {
+        do { return try DescriptionInput.several(CommandWords(words).rest) } catch { throw ValidationError("\(error)") }
+    }
+}
+
+/// One run of `check` over its descriptions.
+private struct DescriptionsCheck {
+    let variables: [String: String]
+    let printsJSON: Bool
+    private(set) var hasFailed = false
+    private let report = DiagnosticReport()
+    private var found: [Diagnostic] = []
+    private var checked: [Description] = []
+
+    init(variables: [String: String], printsJSON: Bool) {
+        self.variables = variables
+        self.printsJSON = printsJSON
+    }
+
+    private struct Record: Encodable {
+        var file: String
+        var ok: Bool
+        var elements: Int
+        var diagnostics: [DiagnosticRecord]
+    }
+
+    mutating func check(_ input: DescriptionInput) {
+        let description: Description
+        let diagnostics: [Diagnostic]
+        do {
+            description = try input.load()
+            diagnostics = try Graph.diagnose(description, variables: variables)
+        } catch {
+            report.error("\(error)")
+            hasFailed = true
+            return
+        }
+        checked.append(description)
+        found += diagnostics
+        let isFine = diagnostics.allSatisfy { $0.severity != .error }
+        if !isFine { hasFailed = true }
+        let elements = (try? description.outline(with: variables))?.elements.count ?? 0
+        if printsJSON {
+            JSONLine.print(
+                Record(
+                    file: description.name, ok: isFine, elements: elements,
+                    diagnostics: diagnostics.map(DiagnosticRecord.init)))
+            return
+        }
+        report.print(diagnostics)
+        if isFine {
+            StandardStreams.write(
+                "\(description.name): fine, \(elements) element\(elements == 1 ? "" : "s")\n", to: .standardOutput)
+        }
+    }
+
+    func finish() {
+        for text in DiagnosticReport.unusedVariables(variables, of: checked) { report.warning(text) }
+        if !printsJSON { report.printCount(found) }
+    }
+}

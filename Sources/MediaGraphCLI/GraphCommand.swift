@@ -1,0 +1,105 @@
+import ArgumentParser
+import Foundation
+import MediaGraph
+
+/// `mediagraph graph`: a picture of a description.
+struct GraphCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "graph",
+        abstract: "Draw a description.",
+        discussion: """
+            A box for each element with the properties that the description sets, an arrow for each link with its caps; \
+            MediaGraph's own nodes are blue. --details draws what GStreamer makes of it instead, with every pad and \
+            property. The picture of a graph that runs: set GST_DEBUG_DUMP_DOT_DIR for mediagraph run.
+
+            \(DescriptionHelp.words)
+
+            .svg, .png and .pdf are drawn by Graphviz's dot (package graphviz); .dot needs nothing.
+
+            EXAMPLES
+              mediagraph graph call.pipeline -o call.svg
+              mediagraph graph videotestsrc ! videoconvert ! autovideosink -o x.png
+              mediagraph graph call.pipeline | dot -Tx11
+
+            EXIT STATUS
+              0    it was drawn
+              1    it can't be drawn, or the file can't be written
+              2    the description is wrong
+              64   the command line is wrong
+            """)
+
+    @Argument(
+        help: ArgumentHelp(
+            "A file or a description, and values of variables.", valueName: "file|description|NAME=value"),
+        completion: .file(extensions: ["pipeline"]))
+    var words: [String] = []
+
+    @OptionGroup var libraries: HandlerLibraryOptions
+
+    @Option(
+        name: [.short, .long],
+        help: ArgumentHelp(
+            "The picture's file: .svg, .png, .pdf or .dot; - for standard output, as dot.", valueName: "file"),
+        completion: .file(extensions: ["svg", "png", "pdf", "dot"]))
+    var output = "-"
+
+    @Flag(help: "GStreamer's own drawing, with all pads and properties.")
+    var details = false
+
+    private static let textFormats = ["dot", "gv"]
+
+    private var format: String { (output as NSString).pathExtension.lowercased() }
+
+    func validate() throws {
+        _ = try input()
+        guard output != "-", !(Self.textFormats + Graphviz.formats).contains(format) else { return }
+        throw ValidationError("\"\(output)\" should end in .svg, .png, .pdf or .dot")
+    }
+
+    func run() throws {
+        try libraries.load()
+        let description = try input().loadOrExit()
+        let text = try picture(description, CommandWords(words).variables)
+        if output == "-" {
+            StandardStreams.write(text, to: .standardOutput)
+            return
+        }
+        do {
+            if Self.textFormats.contains(format) {
+                try Data(text.utf8).write(to: URL(fileURLWithPath: output))
+            } else {
+                try Graphviz.draw(text, format: format, to: output)
+            }
+        } catch let problem as Graphviz.Problem {
+            DiagnosticReport().error("\(problem)")
+            throw ExitStatus.failure.exitCode
+        } catch {
+            DiagnosticReport().error("\"\(output)\" can't be written: \(error.localizedDescription)")
+            throw ExitStatus.failure.exitCode
+        }
+    }
+
+    private func input() throws -> DescriptionInput { try .single(validating: words) }
+
+    private func picture(_ description: Description, _ variables: [String: String]) throws -> String {
+        let report = DiagnosticReport()
+        for text in DiagnosticReport.unusedVariables(variables, of: [description]) { report.warning(text) }
+        do {
+            let found = try Graph.diagnose(description, variables: variables)
+            report.print(found)
+            guard found.allSatisfy({ $0.severity != .error }) else {
+                report.printCount(found)
+                throw ExitStatus.wrongDescription.exitCode
+            }
+            if details { return try Graph(description, variables: variables).dotGraph }
+            let outline = try description.outline(with: variables)
+            return DotPicture(outline: outline, title: description.title, ownFactories: Set(Nodes.factoryNames)).text
+        } catch let error as GraphError {
+            report.error("\(error)")
+            throw ExitStatus.wrongDescription.exitCode
+        } catch let error as DescriptionError {
+            report.print(error.diagnostics)
+            throw ExitStatus.wrongDescription.exitCode
+        }
+    }
+}

@@ -1,0 +1,27 @@
+/// The words of a command, told apart: `NAME=value` for the description's variables, and the rest.
+struct CommandWords: Equatable {
+    var rest: [String] = []
+    var variables: [String: String] = [:]
+
+    /// Variables begin with capital letters, which no element's property does: `width=320` belongs to the description.
+    init(_ words: [String]) {
+        for word in words {
+            if let separator = word.firstIndex(of: "="), Self.isVariableName(word[..<separator]) {
+                variables[String(word[..<separator])] = String(word[word.index(after: separator)...])
+            } else {
+                rest.append(word)
+            }
+        }
+    }
+
+    /// `[A-Z_][A-Z0-9_]*`
+    private static func isVariableName(_ name: Substring) -> Bool {
+        let bytes = name.utf8
+        guard let first = bytes.first, !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) else { return false }
+        return bytes.allSatisfy { byte in
+            (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
+                || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+                || byte == UInt8(ascii: "_")
+        }
+    }
+}

@@ -1,0 +1,143 @@
+import GStreamer
+import MediaGraph
+
+/// An element as `inspect` shows it: what its class says of itself.
+struct ElementRecord: Codable, Equatable {
+    struct Pad: Codable, Equatable {
+        var name: String
+        var direction: String
+        /// always, sometimes or request
+        var presence: String
+        var caps: String
+    }
+
+    struct Choice: Codable, Equatable {
+        var nick: String
+        var meaning: String
+    }
+
+    struct Property: Codable, Equatable {
+        var name: String
+        var type: String
+        var meaning: String
+        /// As text; missing when there is none, or none that can be written.
+        var defaultValue: String?
+        var minimum: String?
+        var maximum: String?
+        /// For an enumeration or flags.
+        var choices: [Choice]?
+        var isReadable: Bool
+        var isWritable: Bool
+        /// Whether it can't be set while the graph runs, where the class says so.
+        var isLockedWhileRunning: Bool
+        var isDeprecated: Bool
+        /// The class that it inherits it from; missing for one of its own.
+        var inheritedFrom: String?
+    }
+
+    struct Message: Codable, Equatable {
+        var name: String
+        var meaning: String
+    }
+
+    var kind = "element"
+    var name: String
+    var longName: String
+    var summary: String
+    var classification: String
+    var author: String
+    var plugin: String?
+    var pads: [Pad]
+    var properties: [Property]
+    var messages: [Message]
+    /// For a node of MediaGraph.
+    var handlers: [HandlerRecord]?
+}
+
+/// A handler as `inspect` shows it.
+struct HandlerRecord: Codable, Equatable {
+    struct Option: Codable, Equatable {
+        var name: String
+        /// Empty when it must be given.
+        var defaultValue: String
+        var meaning: String
+    }
+
+    var kind = "handler"
+    var name: String
+    /// The node that runs it.
+    var node: String
+    var summary: String
+    /// The library that it came with; missing when built in.
+    var library: String?
+    var options: [Option]
+
+    init(_ entry: HandlerRegistry.Entry) {
+        name = entry.name
+        node = entry.kind.node
+        summary = entry.summary
+        library = entry.library
+        options = entry.options.map { Option(name: $0.name, defaultValue: $0.defaultValue, meaning: $0.meaning) }
+    }
+
+    static func all(of kind: HandlerRegistry.Kind) -> [HandlerRecord] {
+        HandlerRegistry.shared.handlers(kind).map(HandlerRecord.init)
+    }
+}
+
+extension ElementRecord {
+    init(_ info: ElementFactoryInfo) {
+        name = info.name
+        longName = info.longName
+        summary = info.summary
+        classification = info.classification
+        author = info.author
+        plugin = info.pluginName
+        pads = info.padTemplates.map { pad in
+            Pad(
+                name: pad.name, direction: pad.direction == .source ? "source" : pad.direction.rawValue,
+                presence: pad.presence.rawValue, caps: pad.caps.description)
+        }
+        // An element's parent is the bin that it is in: nobody sets it.
+        properties = info.properties.filter { $0.name != "parent" }.map { property in
+            var record = Property(property)
+            if property.declaringTypeName != info.typeName { record.inheritedFrom = property.declaringTypeName }
+            return record
+        }
+        messages = info.messages.map { Message(name: $0.name, meaning: $0.text) }
+        handlers = HandlerRegistry.Kind.allCases.first { $0.node == info.name }.map(HandlerRecord.all)
+    }
+}
+
+extension ElementRecord.Property {
+    init(_ property: PropertyInfo) {
+        name = property.name
+        meaning = property.blurb
+        defaultValue = property.defaultText
+        (minimum, maximum) = (property.range?.minimum, property.range?.maximum)
+        isReadable = property.isReadable
+        isWritable = property.isWritable
+        isLockedWhileRunning = property.isLockedWhileRunning
+        isDeprecated = property.isDeprecated
+        switch property.kind {
+        case .enumeration(let values), .flags(let values):
+            choices = values.map { .init(nick: $0.nick, meaning: $0.meaning) }
+        default: choices = nil
+        }
+        type =
+            switch property.kind {
+            case .boolean: "boolean"
+            case .integer: "integer"
+            case .number: "number"
+            case .string: "string"
+            case .fraction: "fraction"
+            case .caps: "caps"
+            case .structure: "structure"
+            case .array: "array"
+            case .enumeration: "enumeration"
+            case .flags: "flags"
+            case .element: "element"
+            case .other: property.typeName
+            }
+    }
+}

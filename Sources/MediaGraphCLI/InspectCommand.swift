@@ -1,0 +1,87 @@
+import ArgumentParser
+import Foundation
+import GStreamer
+import MediaGraph
+
+/// `mediagraph inspect`: the nodes, their handlers, and any element.
+struct InspectCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "inspect",
+        abstract: "Show nodes, handlers and elements.",
+        discussion: """
+            Without a name: the nodes of MediaGraph, and the handlers for each with their options. With one: a node, a \
+            handler, or any element of GStreamer, with its pads, properties, messages and handlers.
+
+            EXAMPLES
+              mediagraph inspect
+              mediagraph inspect rawdatapipe
+              mediagraph inspect counter --json
+              mediagraph inspect videotestsrc
+            """)
+
+    @Argument(
+        help: ArgumentHelp("A node, a handler or an element.", valueName: "name"),
+        completion: .shellCommand("mediagraph inspect --names"))
+    var name: String?
+
+    @OptionGroup var libraries: HandlerLibraryOptions
+
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    @Flag(help: .hidden)
+    var names = false
+
+    func run() throws {
+        try libraries.load()
+        try Nodes.register()
+        if names {
+            write((Nodes.factoryNames + allHandlers.map(\.name)).joined(separator: "\n"))
+            return
+        }
+        let width = isatty(FileHandle.standardOutput.fileDescriptor) == 1 ? Terminal.size(.standardOutput).columns : 100
+        let text = InspectText(style: Style(for: .standardOutput), width: width)
+        guard let name else {
+            showOverview(text)
+            return
+        }
+        let handlers = allHandlers.filter { $0.name == name }
+        switch ElementFactoryInfo.lookUp(name) {
+        case .found(let info): show(ElementRecord(info), handlers, text)
+        case .notLoadable where handlers.isEmpty:
+            fail("the plugin of \"\(name)\" can't be loaded; GST_DEBUG=GST_PLUGIN_LOADING:4 says why")
+            throw ExitStatus.failure.exitCode
+        case .unknown where handlers.isEmpty:
+            let known = Nodes.factoryNames + allHandlers.map(\.name) + ElementFactoryInfo.allNames
+            let nearest = NearestName.find(name, among: known).map { "; did you mean \"\($0)\"?" } ?? ""
+            fail("there is no node, handler or element \"\(name)\"\(nearest)")
+            throw ExitStatus.failure.exitCode
+        case .unknown, .notLoadable: show(nil, handlers, text)
+        }
+    }
+
+    private var allHandlers: [HandlerRecord] { HandlerRegistry.Kind.allCases.flatMap(HandlerRecord.all) }
+
+    private func showOverview(_ text: InspectText) {
+        let nodes = Nodes.factoryNames.compactMap(ElementFactoryInfo.find).map { info in
+            InspectText.Section(
+                name: info.name, summary: info.summary,
+                handlers: HandlerRegistry.Kind.allCases.first { $0.node == info.name }.map(HandlerRecord.all) ?? [])
+        }
+        if json { JSONLine.print(["nodes": nodes]) } else { write(text.overview(nodes)) }
+    }
+
+    /// A handler may have an element's name: both are shown.
+    private func show(_ element: ElementRecord?, _ handlers: [HandlerRecord], _ text: InspectText) {
+        if json {
+            if let element { JSONLine.print(element) }
+            for handler in handlers { JSONLine.print(handler) }
+            return
+        }
+        write(((element.map { [text.element($0)] } ?? []) + handlers.map(text.handler)).joined(separator: "\n\n"))
+    }
+
+    private func write(_ text: String) { StandardStreams.write(text + "\n", to: .standardOutput) }
+
+    private func fail(_ text: String) { DiagnosticReport().error(text) }
+}

@@ -1,0 +1,55 @@
+import ArgumentParser
+import Foundation
+import MediaGraph
+
+/// Prints what is wrong with descriptions and with their variables, for people, on standard error.
+struct DiagnosticReport {
+    let style = Style(for: .standardError)
+
+    func print(_ diagnostics: [Diagnostic]) {
+        for diagnostic in diagnostics { StandardStreams.printError(diagnostic.rendered(color: style.isColored)) }
+    }
+
+    /// The line below several diagnostics.
+    func printCount(_ diagnostics: [Diagnostic]) {
+        if let text = Self.count(diagnostics) { StandardStreams.printError(text) }
+    }
+
+    /// "2 errors, 1 warning"; `nil` for none.
+    static func count(_ diagnostics: [Diagnostic]) -> String? {
+        let errors = diagnostics.count { $0.severity == .error }
+        let warnings = diagnostics.count - errors
+        let parts = [(errors, "error"), (warnings, "warning")].filter { $0.0 > 0 }
+        return parts.isEmpty ? nil : parts.map { "\($0.0) \($0.1)\($0.0 == 1 ? "" : "s")" }.joined(separator: ", ")
+    }
+
+    func error(_ text: String) {
+        StandardStreams.printError("\(style.paint("error:", .error)) \(TextWidth.printable(text))")
+    }
+
+    func warning(_ text: String) {
+        StandardStreams.printError("\(style.paint("warning:", .warning)) \(TextWidth.printable(text))")
+    }
+
+    /// Values on the command line that the description has no use for.
+    static func unusedVariables(_ variables: [String: String], of descriptions: [Description]) -> [String] {
+        let known = descriptions.flatMap { $0.variables.map(\.name) }
+        return variables.keys.filter { !known.contains($0) }.sorted().map { name in
+            let nearest = descriptions.lazy.compactMap { description in
+                description.unused([name: ""]).first?.nearest
+            }.first
+            let hint = nearest.map { "; did you mean \"\($0)\"?" } ?? ""
+            return "the description has no variable \"\(name)\"\(hint)"
+        }
+    }
+}
+
+extension DescriptionInput {
+    /// The description, or the program's end with the reason on standard error.
+    func loadOrExit() throws -> Description {
+        do { return try load() } catch {
+            DiagnosticReport().error("\(error)")
+            throw ExitStatus.wrongDescription.exitCode
+        }
+    }
+}

@@ -1,0 +1,103 @@
+import MediaGraph
+
+/// For a program: JSON lines on standard output, one an event. `mediagraph help run` documents them.
+struct JSONReporter: RunReporter {
+    let interval = 1.0
+    private(set) var hasReader = true
+
+    private struct Start: Encodable {
+        var event = "start"
+        var version = MediaGraphVersion.current
+        var title: String
+        var nodes: [Node]
+    }
+
+    private struct Node: Encodable {
+        var name: String
+        var element: String
+    }
+
+    private struct Progress: Encodable {
+        var event = "progress"
+        var time: Double
+        var position: Double?
+        var duration: Double?
+        var nodes: [ProgressSample.Row]
+
+        init(_ sample: ProgressSample) {
+            (time, position, duration, nodes) = (sample.time, sample.position, sample.duration, sample.rows)
+        }
+    }
+
+    private struct Status: Encodable {
+        var event = "status"
+        var node: String
+        var on: Bool
+    }
+
+    private struct Problem: Encodable {
+        var event: String
+        var element: String?
+        var factory: String?
+        var message: String
+        var detail: String?
+        var formatConflict: String?
+    }
+
+    private struct Finishing: Encodable {
+        var event = "finishing"
+        var reason: StopReason
+    }
+
+    private struct End: Encodable {
+        var event = "end"
+        var reason: StopReason
+        var exitStatus: Int32
+        var time: Double
+        var frames: UInt64
+        var dropped: UInt64
+        var latencyMilliseconds: LatencySamples.Summary?
+        var nodes: [ProgressSample.Row]
+    }
+
+    private mutating func print(_ event: some Encodable) {
+        if hasReader, !JSONLine.print(event) { hasReader = false }
+    }
+
+    mutating func begin(_ title: String, _ rows: [ProgressSample.Row]) {
+        print(Start(title: title, nodes: rows.map { Node(name: $0.name, element: $0.element) }))
+    }
+
+    mutating func progress(_ sample: ProgressSample) { print(Progress(sample)) }
+
+    mutating func event(_ event: GraphEvent) {
+        switch event {
+        case .streamStatus(let node, let isOn): print(Status(node: node, on: isOn))
+        case .warning(let warning):
+            print(
+                Problem(
+                    event: "warning", element: warning.element, factory: warning.factory,
+                    message: warning.error.message,
+                    detail: warning.detail.isEmpty ? nil : warning.detail))
+        case .stateChanged, .qualityOfService, .buffering, .element, .ended: break
+        }
+    }
+
+    mutating func finishing(_ reason: StopReason) { print(Finishing(reason: reason)) }
+
+    mutating func failed(_ failure: RunFailure) {
+        print(
+            Problem(
+                event: "error", element: failure.element, factory: failure.factory, message: failure.message,
+                detail: failure.detail, formatConflict: failure.formatConflict))
+    }
+
+    mutating func end(_ summary: RunSummary) {
+        let sample = summary.sample
+        print(
+            End(
+                reason: summary.reason, exitStatus: summary.status.rawValue, time: sample.time,
+                frames: sample.summaryRow?.frames ?? 0, dropped: sample.rows.reduce(0) { $0 + $1.dropped },
+                latencyMilliseconds: summary.latency, nodes: sample.rows))
+    }
+}

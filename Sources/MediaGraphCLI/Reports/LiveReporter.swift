@@ -1,0 +1,80 @@
+import Foundation
+import MediaGraph
+
+/// For a person at a terminal: a table that is drawn anew in place, on standard error.
+struct LiveReporter: RunReporter {
+    let interval = 0.2
+    private let stream = FileHandle.standardError
+    private let style = Style(for: .standardError)
+    private let report = DiagnosticReport()
+    private var area = LiveArea(.standardError)
+    private var last: ProgressSample?
+    private var announcement: String?
+
+    mutating func begin(_ title: String, _ rows: [ProgressSample.Row]) {
+        let width = Terminal.size(stream).columns
+        StandardStreams.printError(Self.titleLine(title, width: width, style: style))
+    }
+
+    /// The title at the left, and at the right how to end it, where there is room for both.
+    static func titleLine(_ title: String, width: Int, style: Style) -> String {
+        let hint = "Ctrl-C to finish"
+        let room = width - hint.count - 3
+        guard room >= 20 else { return style.paint(TextWidth.truncated(title, to: width), .bold) }
+        let text = TextWidth.truncated(title, to: room)
+        let gap = String(repeating: " ", count: width - 1 - TextWidth.columns(text) - hint.count)
+        return style.paint(text, .bold) + gap + style.paint(hint, .dim)
+    }
+
+    mutating func progress(_ sample: ProgressSample) {
+        last = sample
+        draw()
+    }
+
+    private mutating func draw() {
+        guard let last, Terminal.isForeground(stream) else { return }
+        let size = Terminal.size(stream)
+        // One column stays free: some terminals wrap a line that fills the last one.
+        let width = max(1, size.columns - 1)
+        // The area must never be higher than the window, or its first line couldn't be reached again.
+        let height = max(1, size.rows - (announcement == nil ? 2 : 3))
+        var lines = ProgressTable(style: style).lines(last, width: width, height: height)
+        if let announcement {
+            let text = TextWidth.truncated(announcement, to: width)
+            lines.append(.init(text: style.paint(text, .dim), width: TextWidth.columns(text)))
+        }
+        area.draw(lines.map(\.text), widths: lines.map(\.width))
+    }
+
+    mutating func event(_ event: GraphEvent) {
+        guard case .warning(let warning) = event else { return }
+        area.clear()
+        report.warning("\(warning)")
+        draw()
+    }
+
+    mutating func finishing(_ reason: StopReason) {
+        announcement = reason.announcement
+        draw()
+    }
+
+    mutating func failed(_ failure: RunFailure) {
+        announcement = nil
+        draw()
+        area.release()
+        report.failed(failure)
+        // What failed stands last.
+        last = nil
+    }
+
+    mutating func end(_ summary: RunSummary) {
+        announcement = nil
+        if last != nil || summary.status == .success { last = summary.sample }
+        draw()
+        area.release()
+        guard summary.status != .failure || summary.sample.time > 0 else { return }
+        StandardStreams.printError("  \(style.paint(summary.text, summary.status == .success ? .good : .dim))")
+    }
+
+    mutating func release() { area.release() }
+}

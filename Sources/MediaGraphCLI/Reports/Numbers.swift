@@ -1,0 +1,23 @@
+/// Numbers as reports write them, whatever the locale.
+enum Numbers {
+    /// With so many digits behind the point.
+    static func fixed(_ value: Double, _ places: Int) -> String {
+        guard value.isFinite, abs(value) < 1e15 else { return "\(value)" }
+        let scale = (0..<places).reduce(1) { scale, _ in scale * 10 }
+        let scaled = Int((abs(value) * Double(scale)).rounded())
+        let sign = value < 0 && scaled > 0 ? "-" : ""
+        guard places > 0 else { return "\(sign)\(scaled)" }
+        let fraction = String(scaled % scale)
+        return "\(sign)\(scaled / scale).\(String(repeating: "0", count: places - fraction.count))\(fraction)"
+    }
+}
+
+/// Lengths of time as reports write them.
+enum Clock {
+    /// `00:01:30`
+    static func text(_ seconds: Double) -> String {
+        let whole = Int(min(max(seconds, 0), 1e12))
+        func two(_ value: Int) -> String { value < 10 ? "0\(value)" : "\(value)" }
+        return "\(two(whole / 3600)):\(two(whole / 60 % 60)):\(two(whole % 60))"
+    }
+}

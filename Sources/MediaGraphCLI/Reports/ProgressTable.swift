@@ -1,0 +1,144 @@
+/// A sample as lines that fit a window: a row for each node, columns aligned, the least important left out where there is
+/// no room.
+struct ProgressTable {
+    struct Line: Equatable {
+        /// With colours.
+        var text: String
+        /// Columns that it takes.
+        var width: Int
+    }
+
+    private struct Cell {
+        var text: String
+        var face: Style.Face?
+    }
+
+    private enum Column: CaseIterable {
+        case time, name, element, rate, frames, dropped, handler, latency
+
+        var alignsRight: Bool {
+            switch self {
+            case .time, .name, .element: false
+            case .rate, .frames, .dropped, .handler, .latency: true
+            }
+        }
+
+        /// So that columns don't jump while numbers grow.
+        var minimumWidth: Int {
+            switch self {
+            case .rate: 9
+            case .frames: 12
+            case .dropped: 9
+            default: 0
+            }
+        }
+
+        /// What goes first where there is no room.
+        static let leastImportantFirst: [Column] = [.element, .handler, .latency, .dropped, .frames]
+    }
+
+    private static let longestName = 24
+    private static let separator = "  "
+
+    let style: Style
+
+    /// No line is wider than `width`, and there are no more than `height` of them.
+    func lines(_ sample: ProgressSample, width: Int, height: Int) -> [Line] {
+        let shown = max(1, sample.rows.count > height ? height - 1 : height)
+        var table = sample.rows.prefix(shown).enumerated().map { index, row in
+            cells(row, time: index == 0 ? clock(sample) : "")
+        }
+        if table.isEmpty { table = [[.time: Cell(text: clock(sample), face: .bold)]] }
+        let widths = columnWidths(table, width: width)
+        var lines = table.map { line($0, widths, width: width) }
+        let hidden = sample.rows.count - shown
+        if hidden > 0, height > 1 {
+            let text = TextWidth.truncated("  and \(hidden) more", to: width)
+            lines.append(Line(text: style.paint(text, .dim), width: TextWidth.columns(text)))
+        }
+        return lines
+    }
+
+    /// The whole sample in one line for a log.
+    static func logLine(_ sample: ProgressSample) -> String {
+        let rows = sample.rows.map { row in
+            var parts = [row.name, rate(row), frames(row), "\(row.dropped) dropped"]
+            if let handler = handler(row) { parts.append(handler) }
+            if let latency = latency(row) { parts.append(latency) }
+            return parts.joined(separator: " ")
+        }
+        return ([Clock.text(sample.time)] + rows).joined(separator: "  ")
+    }
+
+    // MARK: Cells
+
+    private func clock(_ sample: ProgressSample) -> String {
+        guard let position = sample.position, let duration = sample.duration else { return Clock.text(sample.time) }
+        return "\(Clock.text(position)) of \(Clock.text(duration))"
+    }
+
+    private func cells(_ row: ProgressSample.Row, time: String) -> [Column: Cell] {
+        [
+            .time: Cell(text: time, face: .bold),
+            .name: Cell(text: TextWidth.truncated(TextWidth.printable(row.name), to: Self.longestName), face: .name),
+            // "preprocessor0" says it already.
+            .element: Cell(text: row.name.hasPrefix(row.element) ? "" : row.element, face: .dim),
+            .rate: Cell(text: Self.rate(row)),
+            .frames: Cell(text: Self.frames(row)),
+            .dropped: Cell(text: "\(row.dropped) dropped", face: row.dropped > 0 ? .warning : nil),
+            .handler: Cell(text: Self.handler(row) ?? ""),
+            .latency: Cell(text: Self.latency(row) ?? ""),
+        ]
+    }
+
+    private static func rate(_ row: ProgressSample.Row) -> String {
+        let rate = Numbers.fixed(row.framesPerSecond, row.framesPerSecond >= 1000 ? 0 : 1)
+        return row.unit == "frames" ? "\(rate) fps" : "\(rate) /s "
+    }
+
+    private static func frames(_ row: ProgressSample.Row) -> String {
+        "\(row.frames) \(row.frames == 1 ? String(row.unit.dropLast()) : row.unit)"
+    }
+
+    private static func handler(_ row: ProgressSample.Row) -> String? {
+        row.handlerMilliseconds.map { "\(Numbers.fixed($0, $0 < 10 ? 2 : 1)) ms a frame" }
+    }
+
+    private static func latency(_ row: ProgressSample.Row) -> String? {
+        row.latencyMilliseconds.map { "latency \(Numbers.fixed($0, $0 < 10 ? 1 : 0)) ms" }
+    }
+
+    // MARK: Layout
+
+    private func columnWidths(_ table: [[Column: Cell]], width: Int) -> [Column: Int] {
+        var widths: [Column: Int] = [:]
+        for column in Column.allCases {
+            let widest = table.map { TextWidth.columns($0[column]?.text ?? "") }.max() ?? 0
+            if widest > 0 { widths[column] = max(widest, column.minimumWidth) }
+        }
+        for column in Column.leastImportantFirst where Self.total(widths) > width { widths[column] = nil }
+        return widths
+    }
+
+    private static func total(_ widths: [Column: Int]) -> Int {
+        widths.values.reduce(0) { $0 + $1 + separator.count }
+    }
+
+    private func line(_ cells: [Column: Cell], _ widths: [Column: Int], width: Int) -> Line {
+        var line = Line(text: "", width: 0)
+        let shown = Column.allCases.filter { widths[$0] != nil }
+        // No blanks at the end: a window that becomes narrower would wrap them.
+        let last = shown.lastIndex { cells[$0]?.text.isEmpty == false } ?? -1
+        for column in shown.prefix(last + 1) {
+            let columnWidth = widths[column] ?? 0
+            let cell = cells[column] ?? Cell(text: "")
+            let padded = TextWidth.padded(cell.text, to: columnWidth, alignsRight: column.alignsRight)
+            let room = width - line.width - Self.separator.count
+            guard room > 0 else { break }
+            let text = TextWidth.truncated(padded, to: room)
+            line.text += Self.separator + (cell.face.map { style.paint(text, $0) } ?? text)
+            line.width += Self.separator.count + TextWidth.columns(text)
+        }
+        return line
+    }
+}

@@ -1,0 +1,68 @@
+import MediaGraph
+
+/// Shows a run to somebody: a person at a terminal, a log, a program, or nobody.
+protocol RunReporter: Sendable {
+    /// Seconds between two calls of `progress`.
+    var interval: Double { get }
+    /// The graph is about to start.
+    mutating func begin(_ title: String, _ rows: [ProgressSample.Row])
+    mutating func progress(_ sample: ProgressSample)
+    mutating func event(_ event: GraphEvent)
+    /// Streams are asked to end.
+    mutating func finishing(_ reason: StopReason)
+    mutating func failed(_ failure: RunFailure)
+    mutating func end(_ summary: RunSummary)
+    /// Before the program gives the terminal away for a while, or for good.
+    mutating func release()
+    /// False once nobody reads any more.
+    var hasReader: Bool { get }
+}
+
+extension RunReporter {
+    var hasReader: Bool { true }
+    mutating func release() {}
+}
+
+/// For `--quiet`: warnings and errors only.
+struct QuietReporter: RunReporter {
+    let interval = 60.0
+    private let report = DiagnosticReport()
+
+    mutating func begin(_ title: String, _ rows: [ProgressSample.Row]) {}
+    mutating func progress(_ sample: ProgressSample) {}
+    mutating func event(_ event: GraphEvent) {
+        if case .warning(let warning) = event { report.warning("\(warning)") }
+    }
+    mutating func finishing(_ reason: StopReason) {}
+    mutating func failed(_ failure: RunFailure) { report.failed(failure) }
+    mutating func end(_ summary: RunSummary) {}
+}
+
+/// Lines for a log or a pipe: one a second, on standard error.
+struct LineReporter: RunReporter {
+    let interval = 1.0
+    private let report = DiagnosticReport()
+
+    mutating func begin(_ title: String, _ rows: [ProgressSample.Row]) { StandardStreams.printError(title) }
+    mutating func progress(_ sample: ProgressSample) { StandardStreams.printError(ProgressTable.logLine(sample)) }
+    mutating func event(_ event: GraphEvent) {
+        if case .warning(let warning) = event { report.warning("\(warning)") }
+    }
+    mutating func finishing(_ reason: StopReason) {
+        if let text = reason.announcement { StandardStreams.printError(text) }
+    }
+    mutating func failed(_ failure: RunFailure) { report.failed(failure) }
+    mutating func end(_ summary: RunSummary) {
+        // Nothing to sum up when it failed before PLAYING.
+        guard summary.status != .failure || summary.sample.time > 0 else { return }
+        progress(summary.sample)
+        StandardStreams.printError(summary.text)
+    }
+}
+
+extension DiagnosticReport {
+    func failed(_ failure: RunFailure) {
+        error(failure.text)
+        if let conflict = failure.formatConflict { StandardStreams.printError("  \(TextWidth.printable(conflict))") }
+    }
+}

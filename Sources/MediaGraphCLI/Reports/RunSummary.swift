@@ -1,0 +1,75 @@
+import MediaGraph
+
+/// Why a run is over.
+enum StopReason: String, Codable, Sendable {
+    case endOfStream = "end-of-stream"
+    /// `--duration` was over.
+    case duration
+    /// Ctrl-C, or SIGTERM.
+    case interrupted, terminated
+    /// Nobody reads standard output any more.
+    case readerGone = "reader-gone"
+    case error
+    /// Its streams didn't end in time, or a second signal came.
+    case forced
+
+    /// What the user is told while streams end.
+    var announcement: String? {
+        switch self {
+        case .duration: "the time is over, finishing …"
+        case .interrupted: "finishing … (Ctrl-C again stops at once)"
+        case .terminated: "finishing …"
+        case .endOfStream, .readerGone, .error, .forced: nil
+        }
+    }
+}
+
+/// How a run ended.
+struct RunSummary: Sendable {
+    var reason: StopReason
+    var status: ExitStatus
+    /// At the end, with the rates of the whole run.
+    var sample: ProgressSample
+    var latency: LatencySamples.Summary?
+
+    /// `360 frames in 12.0 s · 0 dropped · latency p50 39 ms, p99 47 ms`
+    var text: String {
+        var parts: [String] = []
+        if let row = sample.summaryRow {
+            let dropped = sample.rows.reduce(0) { $0 + $1.dropped }
+            let unit = row.frames == 1 ? String(row.unit.dropLast()) : row.unit
+            parts.append("\(row.frames) \(unit) in \(Numbers.fixed(sample.time, 1)) s")
+            parts.append("\(dropped) dropped")
+        } else {
+            parts.append("\(Numbers.fixed(sample.time, 1)) s")
+        }
+        if let latency {
+            func milliseconds(_ value: Double) -> String { "\(Numbers.fixed(value, value < 10 ? 1 : 0)) ms" }
+            parts.append("latency p50 \(milliseconds(latency.p50)), p99 \(milliseconds(latency.p99))")
+        }
+        if reason == .forced { parts.append("stopped before its streams had ended") }
+        return parts.joined(separator: " · ")
+    }
+}
+
+/// What failed, as every report shows it.
+struct RunFailure: Sendable {
+    var text: String
+    /// Where two elements have no format in common.
+    var formatConflict: String?
+    var element: String?
+    var factory: String?
+    var message: String
+    var detail: String?
+
+    init(_ error: GraphError, formatConflict: String?) {
+        text = "\(error)"
+        message = text
+        self.formatConflict = formatConflict
+        guard case .failed(let failure) = error else { return }
+        element = failure.element
+        factory = failure.factory
+        message = failure.error.message
+        detail = failure.detail.isEmpty ? nil : failure.detail
+    }
+}

@@ -1,0 +1,146 @@
+import Dispatch
+import Foundation
+import Glibc
+import MediaGraph
+import Synchronization
+
+/// Watches a graph while it runs: reads its counters at regular moments and gives them to a reporter.
+///
+/// A queue of its own does that, because terminals and pipes may block, and so may a query to an element.
+final class RunMonitor: Sendable {
+    private struct State: Sendable {
+        var reporter: any RunReporter
+        var meter = ProgressMeter()
+        /// When the graph reached PLAYING, by the monotonic clock.
+        var began: DispatchTime?
+        var lastReport = 0.0
+        var lastProgress: [ElementProgress] = []
+        /// From before a forced stop.
+        var frozen: [ElementProgress]?
+        var isOver = false
+
+        /// Seconds since then.
+        var time: Double? {
+            began.map { Double(DispatchTime.now().uptimeNanoseconds - $0.uptimeNanoseconds) / 1e9 }
+        }
+    }
+
+    private let graph: Graph
+    private let state: Mutex<State>
+    private let queue = DispatchQueue(label: "mediagraph.monitor")
+    private let readerIsGone: @Sendable () -> Void
+
+    /// Counters are read more often than reported, for the percentiles of the latency.
+    private static let interval = 0.1
+
+    init(_ graph: Graph, reporter: any RunReporter, readerIsGone: @escaping @Sendable () -> Void) {
+        self.graph = graph
+        self.readerIsGone = readerIsGone
+        state = Mutex(State(reporter: reporter))
+    }
+
+    // MARK: The run's course
+
+    func begin(_ title: String) {
+        let progress = graph.progress
+        update { state in
+            state.lastProgress = progress
+            state.reporter.begin(title, state.meter.total(progress, at: 0).rows)
+        }
+    }
+
+    /// The graph is PLAYING. Returns what keeps the reports going.
+    func started() -> any DispatchSourceTimer {
+        queue.async { [self] in update { $0.began = .now() } }
+        let timer = DispatchSource.makeTimerSource(queue: queue)
+        timer.schedule(deadline: .now() + Self.interval, repeating: Self.interval, leeway: .milliseconds(5))
+        timer.setEventHandler { [self] in tick() }
+        timer.resume()
+        return timer
+    }
+
+    private func tick() {
+        let progress = graph.progress
+        let (position, duration) = (graph.position?.seconds, graph.duration?.seconds)
+        update { state in
+            guard let time = state.time, state.frozen == nil, !state.isOver else { return }
+            state.meter.add(progress, at: time)
+            state.lastProgress = progress
+            // A timer is never early by more than its leeway.
+            guard time - state.lastReport >= state.reporter.interval - 0.03 else { return }
+            state.lastReport = time
+            var sample = state.meter.sample(at: time)
+            if let position, let duration, duration > 0 {
+                sample.position = position.rounded(toPlaces: 3)
+                sample.duration = duration.rounded(toPlaces: 3)
+            }
+            state.reporter.progress(sample)
+        }
+    }
+
+    func event(_ event: GraphEvent) { queue.async { [self] in update { $0.reporter.event(event) } } }
+
+    func finishing(_ reason: StopReason) { queue.async { [self] in update { $0.reporter.finishing(reason) } } }
+
+    /// Keeps the counters as they are for the last report: the graph is about to be stopped, which resets some.
+    func freeze() {
+        let progress = graph.progress
+        state.withLock { $0.frozen = progress }
+    }
+
+    /// The last report; returns when it has been given.
+    func end(_ reason: StopReason, _ status: ExitStatus, failure: RunFailure? = nil) async {
+        await withCheckedContinuation { continuation in
+            queue.async { [self] in
+                finishReport(reason, status, failure)
+                continuation.resume()
+            }
+        }
+    }
+
+    private func finishReport(_ reason: StopReason, _ status: ExitStatus, _ failure: RunFailure?) {
+        let progress = graph.progress
+        update { state in
+            guard !state.isOver else { return }
+            if let failure { state.reporter.failed(failure) }
+            state.isOver = true
+            // An error before PLAYING leaves nothing to sum up.
+            let sample = state.meter.total(state.frozen ?? progress, at: state.time ?? 0)
+            state.reporter.end(
+                RunSummary(reason: reason, status: status, sample: sample, latency: state.meter.latencies.summary))
+        }
+    }
+
+    private func update(_ body: (inout State) -> Void) {
+        let isGone = state.withLock { state in
+            let hadReader = state.reporter.hasReader
+            body(&state)
+            return hadReader && !state.reporter.hasReader
+        }
+        if isGone { readerIsGone() }
+    }
+
+    // MARK: Leaving the terminal
+
+    /// Ends the process at once, with the terminal as it was found. No element is asked, and nobody waited for: what holds
+    /// the lock may be a write to a terminal that is stopped.
+    func exitAtOnce() -> Never {
+        DispatchQueue.global().asyncAfter(deadline: .now() + 1) { _exit(ExitStatus.forced.rawValue) }
+        _ = state.withLockIfAvailable { state in
+            let sample = state.meter.total(state.lastProgress, at: state.time ?? 0)
+            state.reporter.end(
+                RunSummary(
+                    reason: .forced, status: .forced, sample: sample, latency: state.meter.latencies.summary))
+        }
+        // Not `exit`: GStreamer's threads run on, and must not meet destructors.
+        _exit(ExitStatus.forced.rawValue)
+    }
+
+    /// Ctrl-Z: stops the process with the cursor shown; returns when it goes on.
+    func suspend() {
+        queue.async { [self] in
+            update { $0.reporter.release() }
+            kill(getpid(), SIGSTOP)
+        }
+    }
+}

@@ -1,0 +1,28 @@
+import Foundation
+
+/// Colours and weights, where the reader is a terminal that wants them.
+struct Style: Sendable {
+    enum Face: String, Sendable {
+        case bold = "1"
+        case dim = "2"
+        case error = "1;31"
+        case warning = "1;35"
+        case good = "32"
+        case name = "36"
+    }
+
+    let isColored: Bool
+
+    static let plain = Style(isColored: false)
+
+    func paint(_ text: String, _ face: Face) -> String {
+        isColored && !text.isEmpty ? "\u{1B}[\(face.rawValue)m\(text)\u{1B}[0m" : text
+    }
+}
+
+extension Style {
+    /// For a stream: a terminal that isn't dumb, and no `NO_COLOR` (https://no-color.org).
+    init(for stream: FileHandle, environment: [String: String] = ProcessInfo.processInfo.environment) {
+        isColored = Terminal.isCapable(stream, environment) && environment["NO_COLOR"].map(\.isEmpty) ?? true
+    }
+}

@@ -1,0 +1,33 @@
+import Foundation
+import Glibc
+
+/// What is asked of the terminal behind a stream.
+enum Terminal {
+    /// Whether the stream is a terminal that understands escape sequences.
+    static func isCapable(
+        _ stream: FileHandle, _ environment: [String: String] = ProcessInfo.processInfo.environment
+    ) -> Bool {
+        guard isatty(stream.fileDescriptor) == 1, let kind = environment["TERM"], !kind.isEmpty else { return false }
+        return kind != "dumb"
+    }
+
+    struct Size: Sendable, Equatable {
+        var columns: Int
+        var rows: Int
+    }
+
+    /// The window's size as it is now; 80 by 24 where the terminal doesn't say.
+    static func size(_ stream: FileHandle) -> Size {
+        var window = winsize()
+        guard ioctl(stream.fileDescriptor, UInt(TIOCGWINSZ), &window) == 0, window.ws_col > 0, window.ws_row > 0 else {
+            return Size(columns: 80, rows: 24)
+        }
+        return Size(columns: Int(window.ws_col), rows: Int(window.ws_row))
+    }
+
+    /// False for a background job, which must not draw over what the user does meanwhile.
+    static func isForeground(_ stream: FileHandle) -> Bool {
+        let group = tcgetpgrp(stream.fileDescriptor)
+        return group == -1 || group == getpgrp()
+    }
+}

@@ -1,0 +1,98 @@
+import Foundation
+import Testing
+
+@Suite struct CheckTests {
+    @Test("GR-2 check renders each problem with its place, and counts them")
+    func rendered() throws {
+        let folder = TemporaryFolder()
+        let file = try folder.write(
+            """
+            # a call
+            videotestsrc ! preprocesor handler=blur ! fakesink
+            videotestsrc ! rawdatapipe resolution=auto
+            """, to: "call.pipeline")
+        let check = try Program.run("check", file)
+        #expect(check.status == 2)
+        #expect(check.output == "")
+        #expect(
+            check.errors.replacingOccurrences(of: file, with: "call.pipeline") == """
+                call.pipeline:2:16: error: no element "preprocesor"
+                   2 | videotestsrc ! preprocesor handler=blur ! fakesink
+                     |                ^~~~~~~~~~~ did you mean "preprocessor"?
+                call.pipeline:3:39: error: rawdatapipe has no resolution "auto"
+                   3 | videotestsrc ! rawdatapipe resolution=auto
+                     |                                       ^~~~ one of native, 90p, 180p, 360p, 720p, 1080p
+                2 errors
+
+                """)
+    }
+
+    @Test("GR-2 check says what is fine, for several descriptions at once")
+    func fine() throws {
+        let folder = TemporaryFolder()
+        let good = try folder.write("videotestsrc ! videoconvert ! ${SINK:-fakesink}", to: "good.pipeline")
+        let bad = try folder.write("videotestsrc ! nosuchthing", to: "bad.pipeline")
+        let check = try Program.run("check", good, "fakesrc ! fakesink", bad, "SINK=autovideosink")
+        #expect(check.status == 2)
+        #expect(check.output == "\(good): fine, 3 elements\ndescription: fine, 2 elements\n")
+        #expect(check.errors.hasSuffix("\n1 error\n"))
+        let missing = try Program.run("check", good, folder.path("none.pipeline"))
+        #expect(missing.status == 2)
+        #expect(missing.output == "\(good): fine, 3 elements\n")
+        #expect(missing.errors == "error: there is no file \"\(folder.path("none.pipeline"))\"\n")
+    }
+
+    @Test("GR-2 check --json is a line for each description")
+    func json() throws {
+        struct Record: Decodable {
+            struct Diagnostic: Decodable {
+                var severity: String
+                var line: Int
+                var column: Int
+                var length: Int
+                var hint: String?
+            }
+            var file: String
+            var ok: Bool
+            var elements: Int
+            var diagnostics: [Diagnostic]
+        }
+        let check = try Program.run("check", "--json", "fakesrc ! fakesink", "fakesrc !\n fakesnk")
+        #expect(check.status == 2)
+        #expect(check.errors == "")
+        let records = try check.output.split(separator: "\n").map {
+            try JSONDecoder().decode(Record.self, from: Data($0.utf8))
+        }
+        #expect(records.map(\.ok) == [true, false])
+        #expect(records[0].elements == 2)
+        let diagnostic = try #require(records[1].diagnostics.first)
+        #expect((diagnostic.line, diagnostic.column, diagnostic.length) == (2, 2, 7))
+        #expect(diagnostic.hint == "did you mean \"fakesink\"?")
+    }
+
+    @Test("GR-2 a huge description is checked, and a directory or bytes that are no text are refused")
+    func odd() throws {
+        let folder = TemporaryFolder()
+        let many = Array(repeating: "fakesrc ! fakesink", count: 2000).joined(separator: "\n")
+        let check = try Program.run("check", try folder.write(many, to: "many.pipeline"))
+        #expect(check.status == 0)
+        #expect(check.output.hasSuffix("fine, 4000 elements\n"))
+        let directory = try Program.run("check", folder.url.path + "/")
+        #expect(directory.status == 2)
+        #expect(directory.errors.contains("is a directory"))
+        let binary = try Program.shell("head -c 4000 '\(Program.path)' | mediagraph check -")
+        #expect(binary.status == 2)
+        #expect(binary.errors == "error: standard input isn't a text in UTF-8\n")
+    }
+
+    @Test("GR-5 a library that can't be loaded ends the program with status 1")
+    func libraries() throws {
+        let option = try Program.run("check", "--load", "/no/such.so", "fakesrc ! fakesink")
+        #expect(option.status == 1)
+        #expect(option.errors.contains("/no/such.so"))
+        let variable = try Program.run(
+            "check", "fakesrc ! fakesink", environment: ["MEDIAGRAPH_HANDLERS": "/no/other.so"])
+        #expect(variable.status == 1)
+        #expect(variable.errors.contains("/no/other.so"))
+    }
+}

@@ -1,0 +1,57 @@
+import Foundation
+import Testing
+
+@Suite struct GraphTests {
+    @Test("GR-4 graph draws elements with their properties, and links with their caps")
+    func dot() throws {
+        let graph = try Program.run(
+            "graph",
+            "videotestsrc pattern=ball ! video/x-raw,format=I420 ! preprocessor name=p handler=invert ! tee name=t t.src_1 ! fakesink"
+        )
+        #expect(graph.status == 0)
+        #expect(graph.errors == "")
+        let lines = graph.output.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+        #expect(lines.first == "digraph mediagraph {")
+        #expect(lines.last == "}")
+        #expect(lines.contains("n0 -> n1 [label=\"video/x-raw\\nformat=I420\"];"))
+        #expect(lines.contains("n2 -> n3 [taillabel=\"src_1\"];"))
+        #expect(lines.contains { $0.hasPrefix("n0 [") && $0.contains("pattern = ball") })
+        #expect(lines.contains { $0.hasPrefix("n1 [ fillcolor=\"#dcebff\"") && $0.contains("<i>p</i>") })
+    }
+
+    @Test("GR-4 graph writes pictures", arguments: ["svg", "png", "pdf", "dot"])
+    func pictures(_ format: String) throws {
+        let folder = TemporaryFolder()
+        let file = folder.path("-a b.\(format)")
+        // Names and values that mean something to Graphviz.
+        let graph = try Program.run(
+            "graph", #"videotestsrc name="a<b>&\"c\"" ! ( name=bin identity ) ! filesink location="x\\n y.mkv""#, "-o",
+            file)
+        #expect(graph.status == 0, "\(graph.errors)")
+        let data = try Data(contentsOf: URL(fileURLWithPath: file))
+        let signatures = ["svg": "<?xml", "png": "PNG", "pdf": "%PDF", "dot": "digraph"]
+        let beginning = data.prefix(8).filter { $0 < 0x80 }
+        #expect(String(decoding: beginning, as: UTF8.self).hasPrefix(signatures[format]!))
+    }
+
+    @Test("GR-4 graph --details is GStreamer's own drawing")
+    func details() throws {
+        let graph = try Program.run("graph", "--details", "videotestsrc ! fakesink")
+        #expect(graph.status == 0)
+        #expect(graph.output.hasPrefix("digraph pipeline {"))
+    }
+
+    @Test("GR-4 graph says what it can't do")
+    func failures() throws {
+        let wrong = try Program.run("graph", "videotestsrc ! fakesnk")
+        #expect(wrong.status == 2)
+        #expect(wrong.output == "")
+        #expect(try Program.run("graph", "videotestsrc ! fakesink", "-o", "x.bmp").status == 64)
+        let unwritable = try Program.run("graph", "videotestsrc ! fakesink", "-o", "/no/such/folder/x.png")
+        #expect(unwritable.status == 1)
+        #expect(unwritable.errors.hasPrefix("error: "))
+        let missing = try Program.shell("PATH=${PATH%%:*}; mediagraph graph 'fakesrc ! fakesink' -o x.svg")
+        #expect(missing.status == 1)
+        #expect(missing.errors.contains("apt install graphviz"))
+    }
+}

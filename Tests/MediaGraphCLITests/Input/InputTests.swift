@@ -1,0 +1,109 @@
+import Foundation
+import Testing
+
+@testable import MediaGraphCLI
+
+@Suite struct InputTests {
+    private static func exists(_ path: String) -> Bool { path == "plain" || path == "a b.txt" }
+
+    @Test(
+        "GR-3 a word is a file or a description by its look",
+        arguments: [
+            ("-", DescriptionInput.standardInput), ("plain", .file("plain")), ("a b.txt", .file("a b.txt")),
+            ("call.pipeline", .file("call.pipeline")), ("my call.pipeline", .file("my call.pipeline")),
+            ("./call", .file("./call")), ("call.txt", .file("call.txt")), ("videotestsrc", .text("videotestsrc")),
+            ("videotestsrc!fakesink", .text("videotestsrc!fakesink")), ("", .text("")),
+            ("file:///a.mkv", .text("file:///a.mkv")), ("filesrc location=/a", .text("filesrc location=/a")),
+            ("${CAMERA:-x.y}", .text("${CAMERA:-x.y}")), ("a !\nb.pipeline", .text("a !\nb.pipeline")),
+        ])
+    func kind(_ word: String, _ expected: DescriptionInput) {
+        #expect(DescriptionInput(word: word, fileExists: Self.exists) == expected)
+    }
+
+    @Test("GR-3 words are joined as gst-launch joins them")
+    func joined() {
+        #expect(
+            DescriptionInput.joined(["filesrc", "location=a b", "!", "fakesink"]) == "filesrc location=a\\ b ! fakesink"
+        )
+        #expect(DescriptionInput.joined(["x", "text=\"a b\""]) == "x text=\"a b\"")
+        #expect(DescriptionInput.joined(["x", #"text="a \" b" c"#]) == #"x text="a \" b"\ c"#)
+    }
+
+    @Test("GR-3 one input at a time, or several of a kind")
+    func several() throws {
+        #expect(throws: InputError.missing) { try DescriptionInput.single([]) }
+        #expect(throws: InputError.tooMany(after: "a.pipeline", "b")) {
+            try DescriptionInput.single(["a.pipeline", "b"])
+        }
+        #expect(try DescriptionInput.single(["a", "!", "b"]) == .text("a ! b"))
+        #expect(
+            try DescriptionInput.several(["a.pipeline", "b.pipeline"]) == [.file("a.pipeline"), .file("b.pipeline")])
+        #expect(try DescriptionInput.several(["a ! b", "c ! d"]) == [.text("a ! b"), .text("c ! d")])
+        #expect(try DescriptionInput.several(["a", "!", "b"]) == [.text("a ! b")])
+        #expect(throws: InputError.self) { try DescriptionInput.several(["a.pipeline", "fakesink"]) }
+    }
+
+    @Test("GR-3 only words in capital letters are variables")
+    func variables() {
+        let words = CommandWords(["a", "CAMERA=/dev/video0", "width=3", "_X1=", "1A=b", "Ab=c", "URL=a=b"])
+        #expect(words.rest == ["a", "width=3", "1A=b", "Ab=c"])
+        #expect(words.variables == ["CAMERA": "/dev/video0", "_X1": "", "URL": "a=b"])
+    }
+
+    @Test(
+        "GR-3 lengths of time",
+        arguments: [
+            ("10", 10), ("2.5", 2.5), ("90s", 90), ("500ms", 0.5), ("1m30s", 90), ("1h", 3600), ("0", nil), ("", nil),
+            ("-1", nil), ("1x", nil), ("1m30", nil), ("nan", nil), ("1e3", nil), ("99999999999", nil), (".", nil),
+        ] as [(String, Double?)])
+    func durations(_ text: String, _ seconds: Double?) {
+        #expect(CommandDuration(argument: text)?.seconds == seconds)
+    }
+
+    @Test("GR-3 run reads a file, standard input and plain words, with variables")
+    func sources() throws {
+        let folder = TemporaryFolder()
+        let file = try folder.write("# one frame\nvideotestsrc num-buffers=${COUNT:-1} ! ${SINK}\n", to: "one.pipeline")
+        let fromFile = try Program.run("run", file, "SINK=fakesink", "COUNT=3")
+        #expect(fromFile.status == 0)
+        #expect(fromFile.errors.hasPrefix("one: one frame\n"))
+        #expect(fromFile.errors.contains("3 frames in"))
+        let fromInput = try Program.shell("mediagraph run - SINK='fakesink name=x' < '\(file)'")
+        #expect(fromInput.status == 0)
+        #expect(fromInput.errors.contains("1 frame in"))
+        let closed = try Program.shell("mediagraph run - <&-")
+        #expect(closed.status == 2)
+        #expect(closed.errors.hasPrefix("<stdin>:1:1: error: the description is empty\n"))
+        let words = try Program.shell("mediagraph run videotestsrc num-buffers=2 ! 'video/x-raw, width=64' ! fakesink")
+        #expect(words.status == 0)
+        #expect(words.errors.contains("2 frames in"))
+    }
+
+    @Test("GR-3 a mistyped variable or file is named with what may have been meant")
+    func nearMisses() throws {
+        let folder = TemporaryFolder()
+        let file = try folder.write("${CAMERA:-videotestsrc num-buffers=1} ! fakesink", to: "call.pipeline")
+        let variable = try Program.run("run", file, "CAMRA=x")
+        #expect(variable.status == 0)
+        #expect(
+            variable.errors.hasPrefix("warning: the description has no variable \"CAMRA\"; did you mean \"CAMERA\"?\n"))
+        let missing = try Program.run("run", folder.path("cal.pipeline"))
+        #expect(missing.status == 2)
+        #expect(
+            missing.errors
+                == "error: there is no file \"\(folder.path("cal.pipeline"))\"; did you mean \"\(file)\"?\n")
+        let undefined = try Program.run("run", "${SOURCE} ! fakesink")
+        #expect(undefined.status == 2)
+    }
+
+    @Test("GR-3 a wrong command line ends with status 64 and the command's usage")
+    func usage() throws {
+        for arguments in [
+            ["run"], ["run", "a.pipeline", "b"], ["run", "--frames", "0", "x"], ["run", "--duration", "no", "x"],
+        ] {
+            let run = try Program.shell("mediagraph \(arguments.joined(separator: " "))")
+            #expect(run.status == 64)
+            #expect(run.errors.contains("Usage: mediagraph run "), "\(run.errors)")
+        }
+    }
+}

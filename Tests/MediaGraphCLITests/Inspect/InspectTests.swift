@@ -1,0 +1,84 @@
+import Foundation
+import MediaGraph
+import Testing
+
+@testable import MediaGraphCLI
+
+@Suite struct InspectTests {
+    @Test("GR-4 inspect lists every node and every handler with its options")
+    func overview() throws {
+        let inspect = try Program.run("inspect")
+        #expect(inspect.status == 0)
+        #expect(inspect.errors == "")
+        for node in Nodes.factoryNames { #expect(inspect.output.contains("\n  \(node) ")) }
+        #expect(inspect.output.contains("\nhandlers of videosource\n"))
+        #expect(inspect.output.contains("\n  counter       A moving pattern with the frame's number burnt in\n"))
+        #expect(inspect.output.contains("fps=30            frames a second, 30 or 30000/1001\n"))
+    }
+
+    @Test("GR-4 inspect shows a node's pads, properties, messages and handlers")
+    func node() throws {
+        let output = try Program.run("inspect", "rawdatapipe").output
+        for part in [
+            "rawdatapipe  Raw data pipe\n", "\npads\n  sink  sink, always\n",
+            "\n  max-frames  integer 1 … 1000, default 2, locked while running\n",
+            "\n          drop-old  The oldest waiting frame is dropped\n", "\n  stats  structure, read only\n",
+            "\nproperties of every GstBin\n", "\n  mediagraph-stream-status\n", "\nhandlers\n",
+        ] { #expect(output.contains(part), "\(part)") }
+    }
+
+    @Test("GR-4 inspect shows a handler, and how it is written")
+    func handler() throws {
+        #expect(
+            try Program.run("inspect", "counter").output == """
+                counter  handler of videosource
+                  A moving pattern with the frame's number burnt in
+
+                options
+                  width=suggested   columns
+                  height=suggested  rows
+                  fps=30            frames a second, 30 or 30000/1001
+                  frames=0          how many, then the stream ends; 0 never
+
+                in a description
+                  videosource handler=counter options="fps=30"
+
+                """)
+    }
+
+    @Test(
+        "GR-4 inspect shows any element of GStreamer",
+        arguments: ["videotestsrc", "compositor", "decodebin", "filesink"])
+    func stock(_ name: String) throws {
+        let inspect = try Program.run("inspect", name)
+        #expect(inspect.status == 0)
+        #expect(inspect.output.hasPrefix("\(name)  "))
+        #expect(inspect.output.contains("\nproperties\n"))
+        for line in inspect.output.split(separator: "\n") where line.contains(", ") {
+            #expect(TextWidth.columns(String(line)) <= 110, "\(line)")
+        }
+        let json = try Program.run("inspect", "--json", name)
+        let record = try JSONDecoder().decode(ElementRecord.self, from: Data(json.output.utf8))
+        #expect(record.name == name)
+        #expect(!record.properties.isEmpty)
+    }
+
+    @Test("GR-4 every element on this machine can be inspected without a complaint of GLib")
+    func everything() throws {
+        let all = try Program.shell(
+            "gst-inspect-1.0 | grep -oE '^[a-z0-9]+:  [a-zA-Z0-9_-]+:' | awk -F'[ :]+' '{print $2}' | shuf -n 40 --random-source=/dev/zero"
+                + " | while read n; do mediagraph inspect $n >/dev/null || echo \"failed $n\"; done")
+        #expect(all.output == "")
+        #expect(all.errors == "")
+    }
+
+    @Test("GR-4 an unknown name is answered with the nearest")
+    func unknown() throws {
+        let inspect = try Program.run("inspect", "rawdatapip")
+        #expect(inspect.status == 1)
+        #expect(inspect.output == "")
+        #expect(
+            inspect.errors
+                == "error: there is no node, handler or element \"rawdatapip\"; did you mean \"rawdatapipe\"?\n")
+    }
+}

@@ -1,0 +1,34 @@
+import Testing
+
+@Suite struct ProgramTests {
+    @Test("GR-4 the program says its version and GStreamer's")
+    func version() throws {
+        let run = try Program.run("--version")
+        #expect(run.status == 0)
+        #expect(run.output.hasPrefix("mediagraph 0.1.0 (GStreamer 1."))
+    }
+
+    @Test("GR-4 help fits 80 columns, usage aside", arguments: ["run", "check", "inspect", "graph"])
+    func help(_ command: String) throws {
+        let run = try Program.run("help", command, environment: ["COLUMNS": "80"])
+        #expect(run.status == 0)
+        #expect(run.output.contains("\nEXAMPLES\n"))
+        for line in run.output.split(separator: "\n") where !line.hasPrefix("USAGE") {
+            #expect(line.count <= 80, "\(line)")
+        }
+    }
+
+    @Test("GR-4 completion scripts for three shells", arguments: ["bash", "zsh", "fish"])
+    func completions(_ shell: String) throws {
+        let run = try Program.run("--generate-completion-script", shell)
+        #expect(run.status == 0)
+        #expect(run.output.contains("mediagraph"))
+        #expect(run.output.contains("inspect --names"))
+    }
+
+    @Test("GR-4 a reader that has seen enough is no error worth a word")
+    func brokenPipe() throws {
+        let run = try Program.shell("mediagraph inspect videotestsrc | head -1")
+        #expect(run.errors == "")
+    }
+}

@@ -1,0 +1,109 @@
+import MediaGraph
+import Testing
+
+@testable import MediaGraphCLI
+
+@Suite struct ProgressTests {
+    private static let sample = ProgressSample(
+        time: 12,
+        rows: [
+            .init(
+                name: "cam", element: "videosource", unit: "frames", frames: 360, framesPerSecond: 30, dropped: 0,
+                refused: 0),
+            .init(
+                name: "blur", element: "preprocessor", unit: "frames", frames: 360, framesPerSecond: 29.97, dropped: 2,
+                refused: 0, handlerMilliseconds: 0.8),
+            .init(
+                name: "rawdatapipe0", element: "rawdatapipe", unit: "frames", frames: 358, framesPerSecond: 30,
+                dropped: 0,
+                refused: 0, handlerMilliseconds: 12.34, latencyMilliseconds: 41.2),
+        ])
+
+    private static func lines(_ width: Int) -> [String] {
+        ProgressTable(style: .plain).lines(sample, width: width, height: 20).map(\.text)
+    }
+
+    @Test("GR-3 at 120 columns the table has everything")
+    func wide() {
+        let lines: [String] = Self.lines(119)
+        #expect(
+            lines == [
+                "  00:00:12  cam           videosource    30.0 fps    360 frames  0 dropped",
+                "            blur          preprocessor   30.0 fps    360 frames  2 dropped  0.80 ms a frame",
+                "            rawdatapipe0                 30.0 fps    358 frames  0 dropped  12.3 ms a frame  latency 41 ms",
+            ])
+    }
+
+    @Test("GR-3 at 80 columns the least important columns are left out")
+    func narrow() {
+        let lines: [String] = Self.lines(79)
+        #expect(
+            lines == [
+                "  00:00:12  cam            30.0 fps    360 frames  0 dropped",
+                "            blur           30.0 fps    360 frames  2 dropped",
+                "            rawdatapipe0   30.0 fps    358 frames  0 dropped  latency 41 ms",
+            ])
+    }
+
+    @Test("GR-3 no line is wider than the window, whatever its width, and no table higher", arguments: 1...130)
+    func fits(_ width: Int) {
+        let lines = ProgressTable(style: .plain).lines(Self.sample, width: width, height: 2)
+        #expect(lines.count == 2)
+        for line in lines {
+            #expect(TextWidth.columns(line.text) == line.width)
+            #expect(line.width <= width)
+        }
+        let title = LiveReporter.titleLine(
+            "一二三 a title that is longer than most windows are wide", width: width, style: .plain)
+        #expect(TextWidth.columns(title) <= width)
+    }
+
+    @Test("GR-3 colours take no room")
+    func colors() {
+        let plain = ProgressTable(style: .plain).lines(Self.sample, width: 79, height: 9)
+        let colored = ProgressTable(style: Style(isColored: true)).lines(Self.sample, width: 79, height: 9)
+        #expect(plain.map(\.width) == colored.map(\.width))
+        #expect(colored[1].text.contains("\u{1B}[1;35m"))
+    }
+
+    @Test("GR-3 a name can't drive the terminal")
+    func escapes() {
+        var sample = Self.sample
+        sample.rows[0].name = "a\u{1B}[2Jb"
+        let lines = ProgressTable(style: .plain).lines(sample, width: 100, height: 9)
+        #expect(!lines[0].text.unicodeScalars.contains("\u{1B}"))
+    }
+
+    @Test("GR-3 a live area that was wrapped by a narrower window is drawn over whole")
+    func movingUp() {
+        #expect(LiveArea.movingUp([79, 79], columns: 80) == "\u{1B}[2A\r")
+        #expect(LiveArea.movingUp([79, 79], columns: 40) == "\u{1B}[4A\r")
+        #expect(LiveArea.movingUp([], columns: 80) == "")
+        #expect(LiveArea.movingUp([0], columns: 80) == "\u{1B}[1A\r")
+    }
+
+    @Test("GR-3 percentiles of latencies")
+    func latencies() {
+        var samples = LatencySamples()
+        #expect(samples.summary == nil)
+        for value in 1...100 { samples.add(Double(value)) }
+        #expect(samples.summary == .init(p50: 50, p99: 99))
+    }
+
+    @Test(
+        "GR-3 numbers and clocks",
+        arguments: [(0, "0.0"), (0.05, "0.1"), (-0.04, "0.0"), (-1.25, "-1.3"), (12.34, "12.3")])
+    func numbers(_ value: Double, _ text: String) {
+        #expect(Numbers.fixed(value, 1) == text)
+        #expect(Clock.text(3_661) == "01:01:01")
+        #expect(Clock.text(360_000) == "100:00:00")
+        #expect(Clock.text(-1) == "00:00:00")
+    }
+
+    @Test("GR-3 the summary counts by the first pipe")
+    func summary() {
+        let summary = RunSummary(
+            reason: .endOfStream, status: .success, sample: Self.sample, latency: .init(p50: 39, p99: 47.4))
+        #expect(summary.text == "358 frames in 12.0 s · 2 dropped · latency p50 39 ms, p99 47 ms")
+    }
+}

@@ -1,0 +1,154 @@
+import Foundation
+import Testing
+
+@Suite struct RunTests {
+    @Test("GR-3 run exits 0 at end-of-stream, with a line for its end on standard error")
+    func endOfStream() throws {
+        let run = try Program.run("run", "videotestsrc num-buffers=5 ! fakesink name=last")
+        #expect(run.status == 0)
+        #expect(run.output == "")
+        let lines = run.errors.split(separator: "\n")
+        #expect(lines.first == "videotestsrc num-buffers=5 ! fakesink name=last")
+        #expect(lines.last?.hasPrefix("5 frames in 0.") == true)
+        #expect(lines.last?.hasSuffix(" s · 0 dropped") == true)
+    }
+
+    @Test("GR-3 run exits 1 at an element's error and names the element and the reason")
+    func elementError() throws {
+        let run = try Program.run("run", "filesrc name=reader location=/no/such/file ! fakesink")
+        #expect(run.status == 1)
+        #expect(run.errors.contains("error: reader (filesrc): Resource not found. [No such file \"/no/such/file\"]\n"))
+    }
+
+    @Test("GR-3 a failed negotiation is told with what both sides can do")
+    func negotiation() throws {
+        let folder = TemporaryFolder()
+        let picture = folder.path("a.png")
+        #expect(
+            try Program.run("run", "videotestsrc num-buffers=1 ! pngenc ! filesink location=\(picture)").status == 0)
+        let run = try Program.run(
+            "run", "--json", "filesrc location=\(picture) ! pngdec name=decoder ! video/x-raw,width=7 ! fakesink")
+        #expect(run.status == 1)
+        let error = try #require(try RunEvent.all(run.output).first { $0.event == "error" })
+        #expect(error.detail?.contains("not-negotiated") == true)
+        #expect(error.formatConflict?.contains("width=7") == true, "\(error)")
+    }
+
+    @Test("GR-3 a handler's error ends run with status 1")
+    func handlerError() throws {
+        let run = try Program.run("run", "videosource name=cam handler=counter options=\"width=0,height=5\" ! fakesink")
+        #expect(run.status == 1)
+        #expect(run.errors.contains("cam (videosource)"))
+    }
+
+    @Test("GR-3 run --frames ends after exactly so many frames", arguments: [1, 2, 37])
+    func frames(_ count: Int) throws {
+        let run = try Program.run(
+            "run", "--json", "--frames", "\(count)",
+            "videosource handler=counter pace=fast options=\"width=64,height=48\" ! rawdatapipe name=frames handler=count"
+        )
+        #expect(run.status == 0)
+        let end = try #require(try RunEvent.all(run.output).last)
+        #expect(end.event == "end")
+        #expect(end.reason == "end-of-stream")
+        #expect(end.frames == UInt64(count))
+        #expect(end.nodes?.first { $0.name == "frames" }?.frames == UInt64(count))
+    }
+
+    @Test("GR-3 run --frames counts at the first sink where there is no pipe, in lists of buffers too")
+    func framesAtSink() throws {
+        let run = try Program.run("run", "--json", "--frames", "37", "audiotestsrc ! rtpL16pay mtu=200 ! fakesink")
+        #expect(run.status == 0)
+        #expect(try RunEvent.all(run.output).last?.nodes?.map(\.frames) == [37])
+    }
+
+    @Test("GR-3 run --frames ends every branch and every source")
+    func framesOfSeveral() throws {
+        let run = try Program.run(
+            "run", "--frames", "10",
+            "videotestsrc ! tee name=t ! queue ! fakesink t. ! queue ! fakesink audiotestsrc is-live=true ! fakesink")
+        #expect(run.status == 0)
+        #expect(run.errors.contains("10 frames in"))
+    }
+
+    @Test("GR-3 run --frames refuses a graph in which nothing counts")
+    func framesNowhere() throws {
+        let run = try Program.run("run", "--frames", "10", "videotestsrc")
+        #expect(run.status == 2)
+        #expect(run.errors.contains("neither a rawdatapipe nor a sink"))
+    }
+
+    @Test("GR-3 run --duration ends the streams after that time")
+    func duration() throws {
+        let run = try Program.run("run", "--json", "--duration", "700ms", "videotestsrc is-live=true ! fakesink")
+        #expect(run.status == 0)
+        let end = try #require(try RunEvent.all(run.output).last)
+        #expect(end.reason == "duration")
+        #expect((0.69...3).contains(end.time ?? 0))
+    }
+
+    @Test("GR-3 the lines of --json tell of start, status, progress and end")
+    func json() throws {
+        let run = try Program.run(
+            "run", "--json", "--duration", "1.3",
+            "videosource name=cam handler=counter options=\"width=64,height=48\" ! rawdatapipe name=pipe handler=count")
+        #expect(run.status == 0)
+        #expect(run.errors == "")
+        let events = try RunEvent.all(run.output)
+        let start = try #require(events.first { $0.event == "start" })
+        #expect(start.nodes?.map(\.name) == ["cam", "pipe"])
+        #expect(start.nodes?.map(\.element) == ["videosource", "rawdatapipe"])
+        #expect(events.filter { $0.event == "status" }.map(\.on) == [true, false])
+        let progress = try #require(events.first { $0.event == "progress" })
+        #expect(progress.nodes?.allSatisfy { ($0.frames ?? 0) > 0 } == true)
+        #expect(events.last?.event == "end")
+        #expect(events.last?.exitStatus == 0)
+    }
+
+    @Test("GR-3 --quiet prints nothing but what is wrong")
+    func quiet() throws {
+        let run = try Program.run("run", "-q", "videotestsrc num-buffers=5 ! fakesink")
+        #expect(run.status == 0)
+        #expect(run.output + run.errors == "")
+        let failing = try Program.run("run", "-q", "filesrc location=/no/such/file ! fakesink")
+        #expect(failing.status == 1)
+        #expect(failing.errors.hasPrefix("error: filesrc0: Resource not found."))
+    }
+
+    @Test("GR-3 run refuses a wrong description with status 2 and shows every problem")
+    func wrongDescription() throws {
+        let run = try Program.run("run", "videotestsrc patern=ball ! fakesnk")
+        #expect(run.status == 2)
+        #expect(
+            run.errors == """
+                description:1:14: error: videotestsrc has no property "patern"
+                   1 | videotestsrc patern=ball ! fakesnk
+                     |              ^~~~~~ did you mean "pattern"?
+                description:1:28: error: no element "fakesnk"
+                   1 | videotestsrc patern=ball ! fakesnk
+                     |                            ^~~~~~~ did you mean "fakesink"?
+                2 errors
+
+                """)
+        let json = try Program.run("run", "--json", "videotestsrc patern=ball ! fakesnk")
+        #expect(json.status == 2)
+        #expect(try RunEvent.all(json.output).map(\.column) == [14, 28])
+        #expect(json.errors == "")
+    }
+
+    @Test("GR-3 elements without a name are called what GStreamer's users expect")
+    func names() throws {
+        let run = try Program.run("run", "--json", "videotestsrc num-buffers=1 ! rawdatapipe handler=count")
+        #expect(try RunEvent.all(run.output).first { $0.event == "start" }?.nodes?.map(\.name) == ["rawdatapipe0"])
+    }
+
+    @Test("GR-3 GST_DEBUG_DUMP_DOT_DIR gets the graph as it plays, and as it failed")
+    func dumps() throws {
+        let folder = TemporaryFolder()
+        let environment = ["GST_DEBUG_DUMP_DOT_DIR": folder.url.path]
+        _ = try Program.run("run", "videotestsrc num-buffers=3 ! fakesink", environment: environment)
+        #expect(try folder.text("mediagraph.playing.dot").hasPrefix("digraph pipeline {"))
+        _ = try Program.run("run", "filesrc location=/no/such/file ! fakesink", environment: environment)
+        #expect(try folder.text("mediagraph.error.dot").contains("filesrc0"))
+    }
+}

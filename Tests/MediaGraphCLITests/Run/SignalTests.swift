@@ -1,0 +1,78 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite struct SignalTests {
+    private static func hasProgress(_ program: LiveProgram) -> Bool { program.output.contains("\"progress\"") }
+
+    @Test("GR-3 Ctrl-C and SIGTERM finish files", arguments: [(SIGINT, "interrupted"), (SIGTERM, "terminated")])
+    func finishesFiles(_ signal: CInt, _ reason: String) throws {
+        let folder = TemporaryFolder()
+        let file = folder.path("a b.mkv")
+        let program = try LiveProgram(
+            "run", "--json",
+            """
+            videotestsrc is-live=true ! video/x-raw,width=64,height=48,framerate=30/1 ! tee name=t
+            t. ! queue ! vp8enc deadline=1 ! matroskamux ! filesink location="\(file)"
+            t. ! queue ! rawdatapipe name=seen handler=count
+            """)
+        #expect(program.waits(until: Self.hasProgress))
+        program.send(signal)
+        #expect(program.end() == 0)
+        let end = try #require(try RunEvent.all(program.output).last)
+        #expect(end.reason == reason)
+        // A file that was cut off has no duration, and its last cluster is open.
+        let seen = try #require(end.nodes?.first { $0.name == "seen" }?.frames)
+        let read = try ChildProcess.run(
+            "mediagraph",
+            ["run", "--json", "filesrc location=\"\(file)\" ! matroskademux ! vp8dec ! fakesink sync=false"],
+            environment: Program.environment.merging(["PATH": ChildProcess.buildFolder.path + ":/usr/bin:/bin"]) { $1 })
+        #expect(read.status == 0)
+        #expect(try RunEvent.all(read.output).last?.frames == seen)
+    }
+
+    @Test("GR-3 a second Ctrl-C stops at once with status 130")
+    func secondSignal() throws {
+        let program = try LiveProgram(
+            "run", "--json", "videotestsrc is-live=true ! identity sleep-time=60000000 ! rawdatapipe handler=count")
+        #expect(program.waits { $0.output.contains("\"start\"") })
+        Thread.sleep(forTimeInterval: 0.5)
+        program.send(SIGINT)
+        #expect(program.waits { $0.output.contains("\"finishing\"") })
+        Thread.sleep(forTimeInterval: 0.5)
+        let sent = Date()
+        program.send(SIGINT)
+        #expect(program.end() == 130)
+        #expect(Date().timeIntervalSince(sent) < 2)
+        #expect(try RunEvent.all(program.output).last?.reason == "forced")
+    }
+
+    @Test("GR-3 two signals in a moment are one, as timeout sends them to a process and its group")
+    func doubled() throws {
+        let program = try LiveProgram("run", "--json", "videotestsrc is-live=true ! fakesink")
+        #expect(program.waits(until: Self.hasProgress))
+        program.send(SIGINT)
+        program.send(SIGINT)
+        #expect(program.end() == 0)
+        #expect(try RunEvent.all(program.output).last?.reason == "interrupted")
+    }
+
+    @Test("GR-3 a reader of standard output that goes away ends the run")
+    func readerGone() throws {
+        let run = try Program.shell(
+            "mediagraph run --json 'videotestsrc is-live=true ! fakesink' | head -1; echo ${PIPESTATUS[0]}")
+        #expect(run.output.hasSuffix("\n0\n"))
+        #expect(run.output.contains("\"start\""))
+    }
+
+    @Test("GR-3 a stream that the caller closed isn't given to a file of the graph")
+    func closedStreams() throws {
+        let folder = TemporaryFolder()
+        let file = folder.path("raw")
+        let run = try Program.shell(
+            "mediagraph run 'videotestsrc num-buffers=2 ! video/x-raw,width=64,height=48,format=GRAY8 ! filesink location=\(file)' <&- >&- 2>&-"
+        )
+        #expect(run.status == 0)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: file)).count == 2 * 64 * 48)
+    }
+}

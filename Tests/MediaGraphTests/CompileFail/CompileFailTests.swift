@@ -1,0 +1,152 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Source that must not compile: what the types promise is checked with the compiler itself.
+@Suite struct CompileFailTests {
+    /// What the compiler says to `body`, which is put into a function of a client that needs no special flag.
+    private func diagnostics(_ body: String) throws -> (status: Int32, errors: String) {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("mg-compile-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = folder.appendingPathComponent("Client.swift")
+        let source = "import GStreamer\nimport MediaGraph\nimport Synchronization\n\n\(body)\n"
+        try source.write(to: file, atomically: true, encoding: .utf8)
+        let flags = try ChildProcess.run("pkg-config", ["--cflags", "gstreamer-video-1.0", "gstreamer-app-1.0"])
+        let build = ChildProcess.buildFolder
+        // To SIL: lifetimes and ownership are checked there, after the types.
+        var arguments = [
+            "-emit-sil", "-o", "/dev/null", "-swift-version", "6", "-I", build.appendingPathComponent("Modules").path,
+        ]
+        for module in ["CGStreamer", "CMediaGraphABI"] {
+            let map = root.appendingPathComponent("Sources/\(module)/module.modulemap").path
+            arguments += ["-Xcc", "-fmodule-map-file=\(map)"]
+        }
+        arguments += ["-Xcc", "-fmodule-map-file=\(build.path)/CGStreamerShims.build/module.modulemap"]
+        for flag in flags.output.split(whereSeparator: \.isWhitespace) where flag.hasPrefix("-I") {
+            arguments += ["-Xcc", String(flag)]
+        }
+        let child = try ChildProcess.run("swiftc", arguments + [file.path])
+        return (child.status, child.errors)
+    }
+
+    @Test("RP-7 a client that keeps to the call compiles, so that the failures below mean something")
+    func control() throws {
+        let (status, errors) = try diagnostics(
+            """
+            func attach(_ graph: Graph) throws {
+                try graph.rawDataPipe("p").receive { frame in
+                    print(frame.width, try frame.plane(.y).row(0)[0])
+                    let kept: OwnedVideoFrame = frame.retain()
+                    Task { print(kept.width) }
+                }
+                try graph.preprocessor("q").process { frame in
+                    var luma = try frame.mutablePlane(.y)
+                    luma.fill(rows: 0..<2, with: 0)
+                    return .pass
+                }
+            }
+            """)
+        #expect(status == 0, "\(errors)")
+    }
+
+    @Test(
+        "RP-7 a borrowed frame can't be stored, swapped out, returned, or sent to another thread",
+        arguments: [
+            (
+                "stored in a global",
+                """
+                nonisolated(unsafe) var saved: VideoFrame? = nil
+                func attach(_ graph: Graph) throws {
+                    try graph.preprocessor("q").process { frame in
+                        saved = consume frame
+                        return .pass
+                    }
+                }
+                """,
+                "missing reinitialization of inout parameter 'frame' after consume"
+            ),
+            (
+                "swapped out of an inout frame",
+                """
+                func attach(_ graph: Graph) throws {
+                    try graph.preprocessor("q").process { frame in
+                        var saved: VideoFrame? = nil
+                        swap(&frame, &saved!)
+                        return .pass
+                    }
+                }
+                """,
+                "requires that 'VideoFrame' conform to 'Escapable'"
+            ),
+            (
+                "captured by a closure that escapes",
+                """
+                func attach(_ graph: Graph, _ keep: @escaping @Sendable (@escaping () -> Void) -> Void) throws {
+                    try graph.preprocessor("q").process { frame in
+                        keep { print(frame.width) }
+                        return .pass
+                    }
+                }
+                """,
+                "escaping closure captures 'inout' parameter 'frame'"
+            ),
+            (
+                "a plane that outlives its frame's call",
+                """
+                func attach(_ graph: Graph) throws {
+                    let log = Mutex<[Int]>([])
+                    try graph.rawDataPipe("p").receive { frame in
+                        let plane = try frame.plane(.y)
+                        Task { print(plane.width) }
+                        log.withLock { $0.append(plane.width) }
+                    }
+                }
+                """,
+                "escap"
+            ),
+            (
+                "copied",
+                """
+                func attach(_ graph: Graph) throws {
+                    try graph.rawDataPipe("p").receive { frame in
+                        let copy = frame
+                        print(copy.width)
+                    }
+                }
+                """,
+                "cannot be consumed"
+            ),
+            (
+                "written to by a reader",
+                """
+                func attach(_ graph: Graph) throws {
+                    try graph.rawDataPipe("p").receive { frame in
+                        var luma = try frame.mutablePlane(.y)
+                        luma.fill(rows: 0..<2, with: 0)
+                    }
+                }
+                """,
+                "immutable"
+            ),
+        ])
+    func refused(what: String, body: String, diagnostic: String) throws {
+        let (status, errors) = try diagnostics(body)
+        #expect(status != 0, "\(what) compiled")
+        #expect(errors.contains(diagnostic), "\(what): \(errors)")
+    }
+
+    @Test("VS-10 a sender's blocking call is refused in a task")
+    func noasync() throws {
+        let (status, errors) = try diagnostics(
+            """
+            func pump(_ sender: VideoSender) async throws {
+                try sender.send([UInt8](), FrameDescription(width: 2, height: 2))
+            }
+            """)
+        #expect(status != 0)
+        #expect(errors.contains("unavailable from asynchronous contexts"), "\(errors)")
+    }
+}

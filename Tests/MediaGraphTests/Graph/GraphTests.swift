@@ -1,0 +1,201 @@
+import Foundation
+import GStreamer
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import MediaGraph
+
+@Suite struct GraphTests {
+    private static let counter =
+        "videosource name=src handler=counter pace=fast options=\"frames=30,width=64,height=32\""
+
+    @Test("GR-6 nodes are looked up by name with their types; errors name what there is")
+    func lookUp() throws {
+        let graph = try Graph("\(Self.counter) ! preprocessor name=mark ! rawdatapipe name=frames")
+        #expect(try graph.preprocessor("mark").name == "mark")
+        let missing = #expect(throws: GraphError.self) { try graph.preprocessor("mrk") }
+        #expect("\(missing!)" == "no element is named \"mrk\"; there are frames, mark, src")
+        let wrong = #expect(throws: GraphError.self) { try graph.preprocessor("frames") }
+        #expect("\(wrong!)" == "\"frames\" is a rawdatapipe, not a preprocessor")
+    }
+
+    @Test("GR-6 frames as an AsyncSequence: every one, in order, then the end")
+    func sequence() async throws {
+        let graph = try Graph("\(Self.counter) ! rawdatapipe name=frames")
+        let frames = try graph.rawDataPipe("frames").frames
+        try await graph.start()
+        var numbers: [UInt32] = []
+        for try await frame in frames { numbers.append(try frame.withFrame { try FrameNumber.read($0) }) }
+        #expect(numbers == Array(0..<30))
+        await graph.stop()
+    }
+
+    @Test("GR-6 a sequence throws the graph's error rather than just ending")
+    func sequenceError() async throws {
+        struct Broken: Error {}
+        let graph = try Graph("\(Self.counter) ! preprocessor name=p ! rawdatapipe name=frames")
+        let count = Atomic<Int>(0)
+        try graph.preprocessor("p").process { _ in
+            if count.add(1, ordering: .relaxed).newValue > 5 { throw Broken() }
+            return .pass
+        }
+        let frames = try graph.rawDataPipe("frames").frames
+        try await graph.start()
+        let error = await #expect(throws: GraphError.self) { for try await _ in frames {} }
+        #expect("\(error!)".contains("Broken()"))
+        await graph.stop()
+    }
+
+    @Test("GR-6 leaving a loop lets the graph go on; what nobody reads is counted")
+    func leaving() async throws {
+        let graph = try Graph("\(Self.counter) ! rawdatapipe name=frames")
+        do {
+            let frames = try graph.rawDataPipe("frames").frames
+            try await graph.start()
+            for try await _ in frames { break }
+        }
+        let end = try await graph.waitUntilEnd()
+        guard case .endOfStream = end else {
+            Issue.record("ended with \(end)")
+            return
+        }
+        #expect(try graph.rawDataPipe("frames").statistics.dropped > 0)
+        await graph.stop()
+    }
+
+    @Test("GR-6 an element's error ends the graph with its name and reason, and stopping works after it")
+    func elementError() async throws {
+        let graph = try Graph("filesrc location=/nowhere/at/all ! decodebin ! fakesink")
+        let error = await #expect(throws: GraphError.self) { try await graph.run() }
+        guard case .failed(let failure)? = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(failure.factory == "filesrc" && failure.description.contains("No such file"), "\(failure)")
+    }
+
+    @Test("GR-6 a graph runs again after it was stopped, with the same handlers; twice at once is refused")
+    func again() async throws {
+        let graph = try Graph("\(Self.counter) ! rawdatapipe name=frames")
+        let seen = Log<UInt32>()
+        try graph.rawDataPipe("frames").receive { seen.add(try FrameNumber.read($0)) }
+        try await graph.run()
+        try await graph.run()
+        #expect(seen.all == Array(0..<30) + Array(0..<30))
+        let live = try Graph("videosource handler=counter ! rawdatapipe handler=count")
+        try await live.start()
+        await #expect(throws: GraphError.self) { try await live.start() }
+        await live.stop()
+    }
+
+    @Test("GR-6 events tell states, and `ended` is the last; every reader has all of them")
+    func events() async throws {
+        let graph = try Graph("\(Self.counter) ! rawdatapipe handler=count")
+        let readers = (graph.events, graph.events)
+        try await graph.run()
+        func last(_ events: AsyncStream<GraphEvent>) async -> (Int, Bool) {
+            var count = 0
+            var isEnd = false
+            for await event in events {
+                count += 1
+                if case .ended(.endOfStream) = event { isEnd = true }
+            }
+            return (count, isEnd)
+        }
+        let (first, second) = (await last(readers.0), await last(readers.1))
+        #expect(first.1 && second.1)
+        #expect(first.0 == second.0)
+    }
+
+    @Test("GR-6 cancelling the task that runs a graph stops it")
+    func cancellation() async throws {
+        let graph = try Graph("videosource handler=counter ! rawdatapipe handler=count")
+        let task = Task { try await graph.run() }
+        try await Task.sleep(for: .milliseconds(100))
+        task.cancel()
+        let end = try await task.value
+        guard case .stopped = end else {
+            Issue.record("ended with \(end)")
+            return
+        }
+        #expect(graph.pipeline.state == .null)
+    }
+
+    @Test("GR-6 no open stream blocks Swift's tasks: more waiting readers than threads, and tasks go on")
+    func cooperative() async throws {
+        let graphs = try (0..<16).map { _ in try Graph("videosource ! rawdatapipe name=frames") }
+        let readers = try graphs.map { graph in
+            let frames = try graph.rawDataPipe("frames").frames
+            return Task { for try await _ in frames {} }
+        }
+        for graph in graphs { try await graph.start() }
+        let beats = await withTaskGroup(of: Int.self) { group in
+            for beat in 0..<100 {
+                group.addTask {
+                    await Task.yield(); return beat
+                }
+            }
+            return await group.reduce(0) { sum, _ in sum + 1 }
+        }
+        #expect(beats == 100)
+        for graph in graphs { await graph.stop() }
+        for reader in readers { try await reader.value }
+    }
+
+    @Test(
+        "EL-5 stopping the graph from inside a handler works, from each kind of handler",
+        arguments: ["preprocessor", "pipe", "live pipe"])
+    func stopInside(place: String) async throws {
+        let source = place == "live pipe" ? "videosource handler=counter" : "videosource handler=counter pace=fast"
+        let graph = try Graph("\(source) ! preprocessor name=p ! rawdatapipe name=pipe")
+        let calls = Atomic<Int>(0)
+        let stop: @Sendable () -> Void = { [weak graph] in
+            calls.add(1, ordering: .relaxed)
+            graph?.requestStop()
+        }
+        if place == "preprocessor" {
+            try graph.preprocessor("p").process { _ in
+                stop(); return .pass
+            }
+        } else {
+            try graph.rawDataPipe("pipe").receive { _ in stop() }
+        }
+        let end = try await graph.run()
+        guard case .stopped = end else {
+            Issue.record("ended with \(end)")
+            return
+        }
+        let before = calls.load(ordering: .relaxed)
+        #expect(before > 0)
+        try await Task.sleep(for: .milliseconds(50))
+        #expect(calls.load(ordering: .relaxed) == before, "a handler was called after the stop")
+    }
+
+    @Test("GR-5 a handler type is attached as it is, and refused by name when nobody registered it")
+    func handlers() async throws {
+        let error = #expect(throws: GraphError.self) {
+            try Graph("videotestsrc ! preprocessor handler=pixellate ! fakesink")
+        }
+        #expect("\(error!)".contains("preprocessor has no handler \"pixellate\""), "\(error!)")
+        let options = #expect(throws: GraphError.self) {
+            try Graph("videosource handler=counter options=\"width=2,heigth=3\" ! fakesink")
+        }
+        #expect("\(options!)".contains("did you mean \"height\"?"), "\(options!)")
+    }
+
+    @Test("GR-5 options are read by GstStructure's rules; bad values say what is right")
+    func handlerOptions() throws {
+        let options = try HandlerOptions(
+            "a=3, name=shot-%05d.png,text=\"one, two\",rate=30000/1001,on=yes", handler: "test")
+        #expect(try options.int("a", in: 0...9, default: 0) == 3)
+        #expect(options.text("name") == "shot-%05d.png")
+        #expect(options.text("text") == "one, two")
+        #expect(try options.fraction("rate", default: Fraction(1, 1)) == Fraction(30000, 1001))
+        #expect(try options.bool("on", default: false))
+        try options.refuseUnknown()
+        let error = #expect(throws: MediaGraphError.self) { try options.int("a", in: 5...9, default: 5) }
+        #expect("\(error!)" == "option a of test: expected a whole number from 5 to 9, got \"3\"")
+        #expect(throws: MediaGraphError.self) { try HandlerOptions("=,=", handler: "test") }
+    }
+}

@@ -1,0 +1,96 @@
+import GStreamer
+import MediaGraph
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct FrameMD5Tests {
+    struct Raw: Sendable, CustomTestStringConvertible {
+        let format: VideoFormat
+        let ffmpeg: String
+        let width: Int
+        let height: Int
+        var testDescription: String { "\(format.gstreamerName) \(width)×\(height)" }
+
+        /// Packed planes as rawvideoparse is told of them: its own default has padding.
+        var layout: String {
+            var offset = 0
+            let planes = format.planes.map { plane in
+                let size = format.size(of: plane, width: width, height: height)
+                let stride = size.width * format.pixelStride(of: plane)
+                defer { offset += stride * size.height }
+                return (offset, stride)
+            }
+            let offsets = planes.map { "\($0.0)" }.joined(separator: ",")
+            let strides = planes.map { "\($0.1)" }.joined(separator: ",")
+            return """
+                width=\(width) height=\(height) framerate=25/1 plane-offsets="<\(offsets)>" \
+                plane-strides="<\(strides)>" frame-size=\(format.packedLength(width: width, height: height))
+                """
+        }
+    }
+
+    static let raws = [(VideoFormat.i420, "yuv420p"), (.nv12, "nv12"), (.bgra, "bgra")].flatMap { format in
+        [(2, 2), (3, 3), (426, 240), (404, 720), (641, 361), (1280, 720)].map { size in
+            Raw(format: format.0, ffmpeg: format.1, width: size.0, height: size.1)
+        }
+    }
+
+    @Test("RP-6 framemd5 of I420, NV12 and BGRA is FFmpeg's, byte for byte", arguments: raws)
+    func equalsFFmpeg(_ raw: Raw) async throws {
+        let folder = try TemporaryFolder()
+        let size = "\(raw.width)x\(raw.height)"
+        try FFmpeg.run(
+            "-f", "lavfi", "-i", "testsrc=size=640x360:rate=25", "-vf", "scale=\(raw.width):\(raw.height)",
+            "-frames:v", "3", "-pix_fmt", raw.ffmpeg, "-f", "rawvideo", folder.file("in.raw"))
+        try FFmpeg.run(
+            "-f", "rawvideo", "-pixel_format", raw.ffmpeg, "-video_size", size, "-framerate", "25", "-i",
+            folder.file("in.raw"), "-vf", "setsar=1", "-fflags", "+bitexact", "-f", "framemd5", folder.file("expected"))
+        let name = raw.format.gstreamerName
+        let problem = try await failure(
+            of: """
+                filesrc location=\(folder.file("in.raw")) blocksize=1000000 !
+                rawvideoparse format=\(name.lowercased()) \(raw.layout) !
+                rawdatapipe format=\(name) handler=framemd5 options="location=\(folder.file("actual"))"
+                """)
+        #expect(problem == nil)
+        let actual = try folder.readText("actual")
+        #expect(actual.split(separator: "\n").filter { !$0.hasPrefix("#") }.count == 3)
+        #expect(actual == (try folder.readText("expected")))
+    }
+
+    @Test("framemd5 counts nanoseconds where the rate is variable")
+    func variableRate() async throws {
+        let folder = try TemporaryFolder()
+        let frame = FrameDescription(width: 2, height: 2, format: .i420Limited)
+        let graph = try Graph(
+            "videosource name=in pace=fast ! rawdatapipe handler=framemd5 options=\"location=\(folder.file("out"))\"")
+        try graph.videoSource("in").attach(FrameList([[1, 2, 3, 4, 5, 6], [6, 5, 4, 3, 2, 1]], frame))
+        try await graph.run()
+        let lines = try folder.readText("out").split(separator: "\n")
+        #expect(lines.contains("#tb 0: 1/1000000000"))
+        #expect(lines.last == "0,   40000000,   40000000,        0,        6, 85335801eef800e6ac7fe9b1cf7267a1")
+    }
+
+    @Test("a full disk ends the graph, and the error names the file")
+    func fullDisk() async throws {
+        let problem = try await failure(
+            of: """
+                videosource handler=counter options="frames=5,width=64,height=36" pace=fast !
+                rawdatapipe name=p handler=framemd5 options="location=/dev/full"
+                """)
+        #expect(problem == "p (rawdatapipe): handler framemd5: writing /dev/full: No space left on device")
+    }
+
+    @Test("a file that can't be written is refused before the graph plays")
+    func unwritable() async throws {
+        let problem = try await failure(
+            of: """
+                videosource handler=counter options="frames=5,width=64,height=36" pace=fast !
+                rawdatapipe name=p handler=framemd5 options="location=/nonexistent/out"
+                """)
+        #expect(
+            problem == """
+                p (rawdatapipe): option location of framemd5: expected a file that can be written, got \
+                /nonexistent/out (No such file or directory)
+                """)
+    }
+}

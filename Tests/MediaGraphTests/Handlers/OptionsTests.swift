@@ -1,0 +1,73 @@
+import GStreamer
+import Testing
+
+@testable import MediaGraph
+
+@Suite struct OptionsTests {
+    @Test(
+        "GR-5 options are the text that was written, quoted or not",
+        arguments: [
+            ("a=b", "b"), ("a = b ", "b"), ("a=shot-%05d.png", "shot-%05d.png"), ("a=007", "007"), ("a=2/4", "2/4"),
+            ("a=yes", "yes"), ("a=\"7\"", "7"), (#"a="one, two""#, "one, two"), (#"a="say \"hi\"""#, #"say "hi""#),
+            ("a=(string)5", "5"), ("a=/tmp/ü b.png", "/tmp/ü b.png"), ("a=x=y", "x=y"), ("b=1,a=2", "2"),
+        ])
+    func values(_ text: String, _ value: String) throws {
+        #expect(try HandlerOptions(text, handler: "h").text("a") == value)
+    }
+
+    @Test("GR-5 what can't be read as options is refused", arguments: ["frames", "=5", "a=\"open", "a b=c", ","])
+    func unreadable(_ text: String) {
+        let error = #expect(throws: MediaGraphError.self) { try HandlerOptions(text, handler: "h") }
+        #expect(error?.description == "options of h: expected key=value, separated by commas, got \"\(text)\"")
+    }
+
+    @Test("no options are no error", arguments: ["", "  "])
+    func none(_ text: String) throws {
+        #expect(try HandlerOptions(text, handler: "h").text("a") == nil)
+    }
+
+    @Test(
+        "GR-5 unknown keys and bad values are refused, and the error says what would be right",
+        arguments: [
+            (
+                "framse=10", "options of counter: expected only fps, frames, height, width, got framse"
+            ),
+            ("frames=-1", "option frames of counter: expected a whole number from 0 to 2147483647, got \"-1\""),
+            ("frames=ten", "option frames of counter: expected a whole number from 0 to 2147483647, got \"ten\""),
+            ("fps=30/0", "option fps of counter: expected a rate such as 30 or 30000/1001, got \"30/0\""),
+            ("width=64", "options of counter: expected both width and height, or neither, got one of them"),
+        ])
+    func refused(_ options: String, _ message: String) {
+        let error = #expect(throws: MediaGraphError.self) {
+            _ = try HandlerRegistry.shared.makeSource("counter", options: options)
+        }
+        #expect(error?.description == message)
+    }
+
+    @Test("GR-5 a built-in handler reads just the options that it documents")
+    func documented() {
+        // An option that nobody knows brings the list of those that were read.
+        let needed = [
+            "y4m": "location=/dev/null,", "snapshot": "location=/dev/null,", "contactsheet": "location=/dev/null,",
+            "framemd5": "location=/dev/null,",
+        ]
+        for kind in [HandlerRegistry.Kind.processor, .consumer] {
+            for handler in HandlerRegistry.shared.handlers(kind) where handler.library == nil {
+                let options = (needed[handler.name] ?? "") + "unknown-option=1"
+                let error = #expect(throws: MediaGraphError.self) {
+                    if kind == .processor {
+                        _ = try HandlerRegistry.shared.makeProcessor(handler.name, options: options)
+                    } else {
+                        _ = try HandlerRegistry.shared.makeConsumer(handler.name, options: options)
+                    }
+                }
+                let known = handler.options.map(\.name).sorted().joined(separator: ", ")
+                #expect(
+                    error?.description == """
+                        options of \(handler.name): expected \(known.isEmpty ? "none" : "only \(known)"), \
+                        got unknown-option
+                        """)
+            }
+        }
+    }
+}

@@ -1,0 +1,116 @@
+import Foundation
+import GStreamer
+import MediaGraph
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct PictureTests {
+    let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    /// A PNG file's pixels, as FFmpeg decodes them.
+    private func pixels(_ name: String, _ format: String) throws -> [UInt8] {
+        try FFmpeg.run("-i", folder.file(name), "-pix_fmt", format, "-f", "rawvideo", folder.file(name + ".raw"))
+        return try folder.read(name + ".raw")
+    }
+
+    @Test("snapshot saves every Nth frame, numbered, up to its limit")
+    func snapshots() async throws {
+        let problem = try await failure(
+            of: """
+                videosource handler=counter options="frames=20,width=66,height=37" pace=fast !
+                rawdatapipe format=RGB24 handler=snapshot
+                options="location=\(folder.file("shot-%03d.png")),every=6,limit=3"
+                """)
+        #expect(problem == nil)
+        #expect(folder.contents == ["shot-000.png", "shot-001.png", "shot-002.png"])
+        // Frames 0, 6 and 12: the number's bits are the first row's cells.
+        for (index, number) in [0, 6, 12].enumerated() {
+            let bytes = try pixels("shot-00\(index).png", "gray")
+            #expect(bytes.count == 66 * 37)
+            let read = (0..<32).reduce(0) { $0 << 1 | (bytes[$1 * 2 + 1] >= 128 ? 1 : 0) }
+            #expect(read == number)
+        }
+    }
+
+    @Test("a PNG has the very pixels of an RGB frame, alpha included")
+    func exact() async throws {
+        for (format, name) in [(VideoFormat.rgb24, "rgb24"), (.rgba, "rgba"), (.argb, "argb")] {
+            let input = noise(format.packedLength(width: 33, height: 17))
+            let graph = try Graph("videosource name=in pace=fast ! rawdatapipe name=out format=\(name.uppercased())")
+            try graph.videoSource("in").attach(
+                FrameList([input], FrameDescription(width: 33, height: 17, format: FrameFormat(format))))
+            let kept = Log<OwnedVideoFrame>()
+            try graph.rawDataPipe("out").receive { kept.add($0.retain()) }
+            try await graph.run()
+            let png = try #require(kept.all.first).png()
+            _ = try folder.write("\(name).png", png)
+            #expect(try pixels("\(name).png", name) == input)
+        }
+    }
+
+    @Test(
+        "snapshot takes %d and %0Nd only",
+        arguments: ["a%s.png", "a%5d.png", "a%00d.png", "a%d-%d.png", "a%", "a%0", "a%0123d", "a%ld", "a%n"])
+    func patterns(_ name: String) async throws {
+        let problem = try await failure(
+            of: "videotestsrc ! rawdatapipe name=p handler=snapshot options=\"location=\(name)\"")
+        #expect(
+            problem == """
+                p (rawdatapipe): option location of snapshot: expected a name with one %d or %0Nd (N from 1 to 9) in it, \
+                got "\(name)"
+                """)
+    }
+
+    @Test("a snapshot that can't be written ends the graph with the path")
+    func unwritable() async throws {
+        let problem = try await failure(
+            of: """
+                videosource handler=counter options="frames=2,width=16,height=16" pace=fast !
+                rawdatapipe name=p handler=snapshot options="location=/nonexistent/%d.png"
+                """)
+        #expect(
+            problem == """
+                p (rawdatapipe): handler snapshot: option location of snapshot: expected a file that can be written, \
+                got /nonexistent/0.png (No such file or directory)
+                """)
+    }
+
+    /// The luma of each thumbnail's middle on a sheet of grey frames.
+    private func sheet(_ count: Int, _ options: String, columns: Int, rows: Int) async throws -> [Int] {
+        let frames = (0..<count).map { [UInt8](repeating: UInt8($0 * 2), count: 32 * 18 * 3) }
+        let graph = try Graph(
+            """
+            videosource name=in pace=fast ! rawdatapipe format=RGB24 handler=contactsheet
+            options="location=\(folder.file("sheet.png")),width=16,\(options)"
+            """)
+        try graph.videoSource("in").attach(
+            FrameList(
+                frames,
+                FrameDescription(width: 32, height: 18, format: FrameFormat(.rgb24), framesPerSecond: Fraction(25, 1))))
+        try await graph.run()
+        let (width, height) = (columns * 20 + 4, rows * 13 + 4)
+        let bytes = try pixels("sheet.png", "gray")
+        #expect(bytes.count == width * height)
+        return (0..<columns * rows).map { index in
+            Int(bytes[(index / columns * 13 + 8) * width + index % columns * 20 + 12])
+        }
+    }
+
+    @Test("contactsheet spreads its thumbnails over a stream of any length")
+    func sheets() async throws {
+        #expect(try await sheet(6, "columns=3,rows=2", columns: 3, rows: 2) == [0, 2, 4, 6, 8, 10])
+        #expect(try await sheet(4, "columns=3,rows=2", columns: 3, rows: 2) == [0, 2, 4, 6, 0, 0])
+        let spread = try await sheet(100, "columns=3,rows=2", columns: 3, rows: 2).map { $0 / 2 }
+        let steps = zip(spread, spread.dropFirst()).map { $1 - $0 }
+        #expect(spread.first == 0)
+        #expect(spread.last! >= 80)
+        #expect(steps.allSatisfy { 8...32 ~= $0 })
+    }
+
+    @Test("contactsheet every=N shows just these frames")
+    func everyNth() async throws {
+        #expect(try await sheet(50, "columns=2,rows=2,every=7", columns: 2, rows: 2) == [0, 14, 28, 42])
+    }
+}

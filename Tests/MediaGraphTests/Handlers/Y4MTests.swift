@@ -1,0 +1,225 @@
+import Foundation
+import GStreamer
+import TestSupport
+import Testing
+
+@testable import MediaGraph
+
+@Suite(.timeLimit(.minutes(2))) struct Y4MTests {
+    let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private func y4m(_ header: String, _ frames: [[UInt8]]) -> [UInt8] {
+        Array("\(header)\n".utf8) + frames.flatMap { Array("FRAME\n".utf8) + $0 }
+    }
+
+    private func roundTrip(_ input: [UInt8], pipe: String = "") async throws -> [UInt8] {
+        let path = try folder.write("in.y4m", input)
+        let problem = try await failure(
+            of: """
+                videosource handler=y4m options="location=\(path)" pace=fast !
+                rawdatapipe \(pipe) handler=y4m options="location=\(folder.file("out.y4m"))"
+                """)
+        #expect(problem == nil)
+        return try folder.read("out.y4m")
+    }
+
+    static let sizes =
+        (2...9).flatMap { width in (2...9).map { (width, $0) } } + [
+            (1, 1), (404, 720), (426, 240), (641, 361), (1279, 719), (4096, 2160),
+        ]
+
+    @Test("VS-6 y4m in and out again is the same, byte for byte, at odd and large sizes", arguments: sizes)
+    func roundTrip(_ size: (width: Int, height: Int)) async throws {
+        let length = VideoFormat.i420.packedLength(width: size.width, height: size.height)
+        let frames = (1...3).map { noise(length, seed: $0) }
+        // GStreamer's defaults by height.
+        let chroma = size.height > 576 ? "420mpeg2" : "420jpeg"
+        let input = y4m(
+            "YUV4MPEG2 W\(size.width) H\(size.height) F30000:1001 Ip A1:1 C\(chroma) XCOLORRANGE=LIMITED", frames)
+        let output = try await roundTrip(input)
+        #expect(output == input)
+    }
+
+    @Test(
+        "y4m carries rate, pixel aspect and range",
+        arguments: ["F25:1 Ip A16:11 C420jpeg XCOLORRANGE=FULL", "F60:1 Ip A1:1 C420jpeg XCOLORRANGE=LIMITED"])
+    func header(_ rest: String) async throws {
+        let input = y4m("YUV4MPEG2 W6 H4 \(rest)", [noise(36)])
+        #expect(try await roundTrip(input) == input)
+    }
+
+    @Test("4:2:2 goes through as I422")
+    func y42b() async throws {
+        let input = y4m("YUV4MPEG2 W5 H3 F25:1 Ip A1:1 C422 XCOLORRANGE=LIMITED", [noise(33), noise(33, seed: 2)])
+        #expect(try await roundTrip(input, pipe: "format=I422") == input)
+    }
+
+    @Test("FFmpeg reads what handler=y4m writes, and the other way round")
+    func ffmpeg() async throws {
+        try FFmpeg.run(
+            "-f", "lavfi", "-i", "testsrc=size=641x361:rate=25", "-frames:v", "4", "-pix_fmt", "yuv420p",
+            folder.file("theirs.y4m"))
+        _ = try await roundTrip(try folder.read("theirs.y4m"))
+        let hashes = try ["theirs.y4m", "out.y4m"].map {
+            try FFmpeg.run("-i", folder.file($0), "-fflags", "+bitexact", "-f", "framemd5", "-")
+        }
+        #expect(hashes[0] == hashes[1])
+        #expect(hashes[0].split(separator: "\n").filter { !$0.hasPrefix("#") }.count == 4)
+    }
+
+    @Test("a frame that is cut off is an error that says which; all frames before it are delivered")
+    func truncated() async throws {
+        let frames = (0..<8).map { noise(96, seed: UInt64($0)) }
+        let path = try folder.write("cut.y4m", y4m("YUV4MPEG2 W8 H8 F25:1", frames).dropLast(27))
+        let graph = try Graph(
+            "videosource name=s handler=y4m options=\"location=\(path)\" pace=fast ! rawdatapipe name=p")
+        let received = Log<[UInt8]>()
+        try graph.rawDataPipe("p").receive { received.add($0.packedBytes) }
+        let error = await #expect(throws: GraphError.self) { try await graph.run() }
+        #expect(error?.description == "s (videosource): \(path): expected 96 bytes for frame 7, got 69")
+        #expect(received.all == Array(frames.prefix(7)))
+    }
+
+    @Test(
+        "files that aren't what they should be are refused with the path and what was expected",
+        arguments: [
+            ("", "expected a YUV4MPEG2 file, got an empty one"),
+            ("YUV4MPEG2 W8", "expected a YUV4MPEG2 file, got one that ends within its header"),
+            ("RIFF....AVI\n", "expected a YUV4MPEG2 file, got something else"),
+            ("YUV4MPEG2 W8 H8 It\n", "expected progressive video (Ip), got interlaced video (It)"),
+            (
+                "YUV4MPEG2 W8 H8 C444\n",
+                "expected one of C420, C420jpeg, C420mpeg2, C420paldv, C422, got C444"
+            ),
+            ("YUV4MPEG2 W8 H0\n", "expected a header with W and H from 1 to 16384, got \"YUV4MPEG2 W8 H0\""),
+            ("YUV4MPEG2 W8 H8 Fx\n", "expected a ratio such as F30:1, got Fx"),
+        ])
+    func refused(_ content: String, _ message: String) async throws {
+        let path = try folder.write("bad.y4m", content.utf8)
+        let problem = try await failure(
+            of: "videosource name=s handler=y4m options=\"location=\(path)\" pace=fast ! rawdatapipe")
+        #expect(problem == "s (videosource): \(path): \(message)")
+    }
+
+    @Test(
+        "missing files and folders are refused",
+        arguments: [("/nonexistent.y4m", "No such file or directory"), ("/tmp", "a directory")])
+    func unreadable(_ path: String, _ reason: String) async throws {
+        let problem = try await failure(
+            of: "videosource name=s handler=y4m options=\"location=\(path)\" ! rawdatapipe")
+        #expect(
+            problem == """
+                s (videosource): option location of y4m: expected a file that can be read, got \(path) (\(reason))
+                """)
+    }
+
+    @Test("a change of size midway is refused by the writer")
+    func changeOfSize() async throws {
+        let graph = try Graph(
+            """
+            videosource name=in pace=fast ! rawdatapipe name=p handler=y4m options="location=\(folder.file("x.y4m"))"
+            """)
+        try graph.videoSource("in").attach(GrowingSource())
+        let error = await #expect(throws: GraphError.self) { try await graph.run() }
+        #expect(
+            error?.description == """
+                p (rawdatapipe): handler y4m: \(folder.file("x.y4m")): expected frames as its header says, \
+                YUV4MPEG2 W2 H2 F25:1 Ip A1:1 C420jpeg XCOLORRANGE=LIMITED, got \
+                YUV4MPEG2 W4 H2 F25:1 Ip A1:1 C420jpeg XCOLORRANGE=LIMITED
+                """)
+    }
+
+    @Test("loop=true starts again at the end")
+    func loop() async throws {
+        let frames = [noise(6, seed: 1), noise(6, seed: 2)]
+        let path = try folder.write("two.y4m", y4m("YUV4MPEG2 W2 H2 F25:1", frames))
+        let graph = try Graph(
+            "videosource handler=y4m options=\"location=\(path),loop=true\" pace=fast ! rawdatapipe name=p")
+        let received = Log<[UInt8]>()
+        try graph.rawDataPipe("p").receive {
+            received.add($0.packedBytes)
+            if received.all.count == 5 { graph.requestStop() }
+        }
+        try await graph.run()
+        #expect(Array(received.all.prefix(5)) == [0, 1, 0, 1, 0].map { frames[$0] })
+    }
+
+    @Test("a named pipe that nobody writes to doesn't keep the graph from starting or stopping")
+    func silentPipe() async throws {
+        #expect(mkfifo(folder.file("pipe"), 0o600) == 0)
+        let graph = try Graph("videosource handler=y4m options=\"location=\(folder.file("pipe"))\" ! rawdatapipe")
+        // A sink waits for its first frame, so the start is never done.
+        let start = Task { try await graph.start() }
+        try await Task.sleep(for: .milliseconds(300))
+        let began = ContinuousClock.now
+        await graph.stop()
+        #expect(began.duration(to: .now) < .seconds(10))
+        _ = await start.result
+    }
+
+    @Test("a named pipe gives the frames that are written to it, however they are cut")
+    func slowPipe() async throws {
+        #expect(mkfifo(folder.file("pipe"), 0o600) == 0)
+        let frames = (0..<4).map { noise(96, seed: UInt64($0)) }
+        let bytes = y4m("YUV4MPEG2 W8 H8 F25:1", frames)
+        let graph = try Graph(
+            "videosource handler=y4m options=\"location=\(folder.file("pipe"))\" pace=fast ! rawdatapipe name=p")
+        let received = Log<[UInt8]>()
+        try graph.rawDataPipe("p").receive { received.add($0.packedBytes) }
+        let path = folder.file("pipe")
+        let writer = NativeThread("writer") {
+            guard let handle = FileHandle(forWritingAtPath: path) else { return }
+            for start in stride(from: 0, to: bytes.count, by: 37) {
+                try? handle.write(contentsOf: Data(bytes[start..<min(start + 37, bytes.count)]))
+                usleep(500)
+            }
+            try? handle.close()
+        }
+        try await graph.run()
+        writer.join()
+        #expect(received.all == frames)
+    }
+
+    @Test("the file is complete when the graph is stopped before the end of the stream")
+    func stopped() async throws {
+        let out = folder.file("stopped.y4m")
+        let graph = try Graph(
+            """
+            videosource name=s handler=counter options="width=16,height=16" pace=fast ! tee name=t
+            t. ! queue ! rawdatapipe handler=y4m options="location=\(out)" t. ! queue ! rawdatapipe name=p
+            """)
+        let count = Log<Int>()
+        try graph.rawDataPipe("p").receive { _ in
+            count.add(1)
+            if count.all.count == 20 { graph.requestStop() }
+        }
+        try await graph.run()
+        let bytes = try folder.read("stopped.y4m")
+        let header = try #require(bytes.firstIndex(of: UInt8(ascii: "\n"))) + 1
+        #expect(bytes.count > header)
+        #expect((bytes.count - header) % (6 + 16 * 16 * 3 / 2) == 0)
+    }
+}
+
+/// A frame of 2×2, then one of 4×2.
+private final class GrowingSource: VideoSource {
+    private let sender = Log<VideoSender>()
+
+    func initialize(sender: VideoSender, supported: [VideoCapability], suggested: VideoCapability?) {
+        self.sender.add(sender)
+    }
+
+    func startSend() throws {
+        guard let sender = sender.all.first else { return }
+        var frame = FrameDescription(
+            width: 2, height: 2, format: .i420Limited, framesPerSecond: Fraction(25, 1), timestamp: .zero)
+        try sendNow(sender, noise(6), frame)
+        frame.width = 4
+        try sendNow(sender, noise(12), frame)
+        sender.endOfStream()
+    }
+
+    func stopSend() {}
+}

@@ -1,0 +1,163 @@
+import GStreamer
+import TestSupport
+import Testing
+
+@testable import MediaGraph
+
+/// What every node owes as a GStreamer element.
+@Suite struct ElementTests {
+    init() throws { try Nodes.register() }
+
+    @Test("EL-1 a property locked while running keeps its value, posts a warning, and the Swift setter throws")
+    func locked() throws {
+        let pipeline = try Pipeline(parsing: "videotestsrc ! rawdatapipe name=pipe resolution=360p")
+        let warnings = Log<String>()
+        pipeline.onMessage { if case .warning(let report) = $0.kind { warnings.add(report.error.message) } }
+        let pipe = try #require(pipeline.element(named: "pipe"))
+        pipeline.setState(.paused)
+        #expect(
+            throws: PropertyError.refused(
+                element: "rawdatapipe", property: "resolution",
+                reason: "it is locked while the element is running; set it in NULL or READY")
+        ) { try pipe.setProperty("resolution", parsing: "720p") }
+        #expect(try pipe.property("resolution", as: Resolution.self) == .p360)
+        #expect(
+            warnings.all == [
+                "resolution keeps its value: it is locked while the element is running; set it in NULL or READY"
+            ])
+        pipeline.setState(.null)
+        try pipe.setProperty("resolution", parsing: "720p")
+        #expect(try pipe.property("resolution", as: Resolution.self) == .p720)
+    }
+
+    @Test("EL-1 a value out of range keeps the property, posts a warning, and the Swift setter throws")
+    func outOfRange() throws {
+        let pipeline = try Pipeline(parsing: "videotestsrc ! rawdatapipe name=pipe max-frames=7")
+        let warnings = Log<String>()
+        pipeline.onMessage { if case .warning(let report) = $0.kind { warnings.add(report.error.message) } }
+        let pipe = try #require(pipeline.element(named: "pipe"))
+        for value: Int32 in [0, 1001, -5] {
+            #expect(throws: PropertyError.self) { try pipe.setProperty("max-frames", to: value) }
+        }
+        #expect(try pipe.property("max-frames", as: Int32.self) == 7)
+        #expect(warnings.all.first == "max-frames keeps its value: 0 is outside 1…1000")
+        #expect(throws: PropertyError.noSuchProperty(element: "rawdatapipe", property: "nosuch")) {
+            try pipe.setProperty("nosuch", to: true)
+        }
+        #expect(throws: PropertyError.notWritable(element: "rawdatapipe", property: "stats")) {
+            try pipe.setProperty("stats", parsing: "x")
+        }
+        #expect(throws: PropertyError.self) { try pipe.setProperty("resolution", parsing: "auto") }
+    }
+
+    @Test("EL-2 EOS, GAP, FLUSH, SEGMENT and caps changes pass the preprocessor in order")
+    func preprocessorEvents() throws {
+        let harness = Harness(try #require(Element(factory: "preprocessor")), sink: "sink", source: "src")
+        harness.setSourceCaps("video/x-raw,format=I420,width=16,height=4,framerate=30/1")
+        harness.push([UInt8](repeating: 0, count: 96))
+        harness.setSourceCaps("video/x-raw,format=I420,width=32,height=4,framerate=30/1")
+        harness.push([UInt8](repeating: 0, count: 192))
+        harness.push(.gap(.milliseconds(66), .milliseconds(33)))
+        harness.push(.flushStart)
+        harness.push(.flushStop)
+        harness.push(.segment)
+        harness.push(.endOfStream)
+        #expect(
+            harness.pulledEvents() == [
+                "stream-start", "caps", "segment", "caps", "segment", "gap", "flush-start", "flush-stop", "segment",
+                "eos",
+            ])
+    }
+
+    @Test("EL-2 a videosource gives STREAM_START, CAPS, SEGMENT, its status, and EOS only at the end")
+    func sourceEvents() throws {
+        let element = try #require(Element(factory: "videosource"))
+        try element.setProperty("handler", to: "counter")
+        try element.setProperty("options", to: "frames=2,width=16,height=16")
+        try element.setProperty("pace", parsing: "fast")
+        let harness = Harness(element, sink: nil, source: "src")
+        harness.play()
+        var numbers = 0
+        while numbers < 2, harness.pull() != nil { numbers += 1 }
+        #expect(numbers == 2)
+        var events: [String] = []
+        #expect(
+            waitUntil {
+                events += harness.pulledEvents(); return events.contains("eos")
+            })
+        #expect(
+            events.filter { $0 != "latency" } == [
+                // appsrc gives a SEGMENT ahead of the first event, and its base class one with the first buffer.
+                "stream-start", "caps", "segment", "custom-downstream-sticky", "segment", "custom-downstream-sticky",
+                "eos",
+            ], "\(events)")
+    }
+
+    @Test(
+        "EL-4 every property, pad and message is documented, as gst-inspect-1.0 prints it",
+        arguments: Nodes.factoryNames)
+    func documented(factory: String) throws {
+        let declaration = try #require(Nodes.all.map { $0.declaration }.first { $0.factoryName == factory })
+        let child = try ChildProcess.run(
+            "gst-inspect-1.0", ["--gst-plugin-path=\(ChildProcess.buildFolder.path)", factory],
+            environment: ["GST_REGISTRY": ChildProcess.buildFolder.appendingPathComponent("test-registry.bin").path])
+        #expect(child.status == 0, "\(child.errors)")
+        for property in declaration.properties {
+            let line = child.output.split(separator: "\n").first {
+                $0.drop { $0 == " " }.hasPrefix(property.name + " ") && $0.contains(":")
+            }
+            let blurb = line.map { $0[$0.index(after: $0.firstIndex(of: ":")!)...] } ?? ""
+            #expect(blurb.count > 15, "\(property.name): \(blurb)")
+        }
+        for message in declaration.messages {
+            #expect(child.output.contains("Message-\(message.name)"))
+            for field in message.fields {
+                #expect(child.output.contains("\(field.name) (\(field.type)): \(field.meaning)"))
+            }
+        }
+        for template in declaration.padTemplates { #expect(child.output.contains("template: '\(template.name)'")) }
+    }
+
+    @Test("EL-4 each node has its debug category and says there what it decides")
+    func debugCategories() throws {
+        let child = try ChildProcess.run(
+            "gst-launch-1.0",
+            [
+                "--gst-plugin-path=\(ChildProcess.buildFolder.path)", "videosource", "handler=counter", "pace=fast",
+                "options=frames=2,width=32,height=32", "!", "preprocessor", "handler=invert", "!", "rawdatapipe",
+                "handler=count",
+            ],
+            environment: [
+                "GST_DEBUG": "videosource:6,preprocessor:6,rawdatapipe:6", "GST_DEBUG_NO_COLOR": "1",
+                "GST_REGISTRY": ChildProcess.buildFolder.appendingPathComponent("test-registry-2.bin").path,
+                "G_DEBUG": "fatal_warnings",
+            ])
+        #expect(child.status == 0, "\(child.errors)")
+        #expect(child.errors.contains("handler counter: 1 capabilities, suggested 32×32@30/1"), "\(child.errors)")
+        #expect(child.errors.contains("runs handler invert"))
+        #expect(child.errors.contains("handler count, format I420, native"))
+    }
+
+    @Test("EL-4 GST_DEBUG_DUMP_DOT_DIR's picture has the nodes")
+    func dot() async throws {
+        let graph = try Graph("videosource name=camera ! preprocessor ! rawdatapipe name=frames")
+        #expect(graph.dotGraph.contains("camera") && graph.dotGraph.contains("GstRawDataPipe"))
+    }
+
+    @Test("EL-6 one field a buffer is refused with an error that says so")
+    func alternateFields() throws {
+        let pipeline = try Pipeline(
+            parsing: """
+                appsrc name=src caps="video/x-raw(format:Interlaced),format=I420,width=16,height=16,framerate=30/1,\
+                interlace-mode=alternate" ! preprocessor handler=invert ! fakesink
+                """)
+        let errors = Log<String>()
+        pipeline.onMessage { if case .error(let report) = $0.kind { errors.add(report.debug) } }
+        pipeline.setState(.playing)
+        let source = try #require(pipeline.element(named: "src").flatMap(AppSource.init(wrapping:)))
+        _ = source.push(Buffer([UInt8](repeating: 1, count: 192)))
+        #expect(waitUntil { !errors.all.isEmpty })
+        #expect(errors.all.first?.contains("progressive or interleaved") == true, "\(errors.all)")
+        pipeline.setState(.null)
+    }
+}
