@@ -33,7 +33,7 @@ uninstall: ## Remove what `make install` put under PREFIX
 
 bench: ## Run the benchmarks (needs Linux's valgrind)
 	@scripts/deps build bench
-	@$(SWIFT) run -c release --package-path Benchmarks mediagraph-bench
+	@$(SWIFT) run -c release --package-path Benchmarks mediagraph-bench all
 
 format: ## Format all Swift code in place
 	@$(SWIFT) format --in-place --parallel --recursive $$(scripts/swift-sources)
