@@ -89,6 +89,9 @@ public final class NativeThread: @unchecked Sendable {
 @inlinable
 public func monotonicNanoseconds() -> UInt64 { UInt64(gst_util_get_timestamp()) }
 
+/// A millisecond, for a streaming thread that must let another one have a lock. Never in a Swift task.
+public func sleepBriefly() { g_usleep(1000) }
+
 /// Wall clock, Unix nanoseconds.
 @inlinable
 public func wallClockNanoseconds() -> UInt64 { UInt64(g_get_real_time()) * 1000 }

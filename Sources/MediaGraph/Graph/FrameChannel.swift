@@ -21,6 +21,8 @@ final class FrameChannel: Sendable {
 
     private enum Outcome {
         case pass, drop
+        /// Passed beyond the bound.
+        case forced
     }
 
     private let monitor = BlockingMonitor(State())
@@ -50,12 +52,14 @@ final class FrameChannel: Sendable {
             case .full where state.isInterrupted:
                 // A change of state waits for this thread: the frame is kept beyond the bound, so that none is lost.
                 state.queue.force(frame)
-                return .pass
+                return .forced
             case .full: return nil
             }
         }
         handOver?.resume(returning: frame)
-        return outcome == .pass
+        // The change of state waits for a lock that the stream takes anew for each frame: leave it the time to get it.
+        if outcome == .forced { sleepBriefly() }
+        return outcome != .drop
     }
 
     /// Whoever waits in `receive` returns, and nobody waits there until `resume`.
