@@ -48,7 +48,24 @@ func keepFrames() async throws {
     precondition(last.count == VideoFormat.i420.packedLength(width: 160, height: 90))
 }
 
+/// An element as a function on buffers: turned, refused, failed, and thrown away at each point.
+func filter() throws {
+    let caps = Caps("video/x-raw,format=RGBA,width=4,height=2,framerate=30/1")!
+    for round in 0..<20 {
+        let filter = try BufferFilter("videoflip")
+        for turn in ["90r", "identity", "180"].prefix(round % 4) {
+            try filter.set("video-direction", to: turn)
+            _ = try filter.apply(Buffer(size: 32)!, caps: caps).access.size
+            _ = try? filter.apply(Buffer(size: 3)!, caps: caps).access.size
+            _ = try? filter.apply(Buffer(size: 32)!, caps: Caps("audio/x-raw")!).access.size
+        }
+    }
+    _ = try? BufferFilter("fakesink")
+}
+
 switch scenario {
+case "filter":
+    try filter()
 case "states":
     for node in Nodes.factoryNames { walkStates(node) }
 case "states-from-threads":
