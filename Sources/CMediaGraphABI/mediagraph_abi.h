@@ -32,7 +32,8 @@ typedef struct {
     int32_t rotation;         // degrees clockwise
 } MGVideoFrame;
 
-static const int32_t MG_PASS = 0, MG_DROP = 1, MG_FAILED = -1;
+// MG_STOP: the handler decided that the stream must end, and `error` says why. MG_FAILED: it failed at this frame.
+static const int32_t MG_PASS = 0, MG_DROP = 1, MG_STOP = 2, MG_FAILED = -1;
 
 // A pre-processor's handler. `process` runs on the streaming thread, one frame at a time.
 typedef struct {
@@ -115,7 +116,8 @@ typedef struct {
 } MGVideoSource;
 
 // A node's door, left on the element as qdata "mediagraph-door". A field that the node has no use for is NULL.
-// Each takes the structure over (its `destroy` will be called) unless it answers 0.
+// Each takes the structure over (its `destroy` will be called) unless it answers 0. A NULL processor leaves the node
+// without one.
 typedef struct {
     uint32_t abi_version;
     int32_t (*set_source)(GstElement *node, const MGVideoSource *source, MGError *error);

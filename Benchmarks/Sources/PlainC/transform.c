@@ -75,3 +75,22 @@ int pc_run_transform(const char *source, bool all_luma, PCProbe *probe) {
     gst_object_unref(pipeline);
     return failed;
 }
+
+int pc_run_passthrough(const char *source, PCProbe *probe) {
+    g_autofree char *description = g_strdup_printf("%s ! identity ! fakesink name=sink", source);
+    GstElement *pipeline = pc_parse(description);
+    if (pipeline == NULL) return 1;
+    GstElement *sink = gst_bin_get_by_name(GST_BIN(pipeline), "sink");
+    gst_element_set_state(pipeline, GST_STATE_PLAYING);
+    GstBus *bus = gst_element_get_bus(pipeline);
+    gst_message_unref(gst_bus_timed_pop_filtered(bus, GST_CLOCK_TIME_NONE, GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
+    GstStructure *stats = NULL;
+    g_object_get(sink, "stats", &stats, NULL);
+    gst_structure_get_uint64(stats, "rendered", &probe->frames);
+    gst_structure_free(stats);
+    gst_element_set_state(pipeline, GST_STATE_NULL);
+    gst_object_unref(bus);
+    gst_object_unref(sink);
+    gst_object_unref(pipeline);
+    return 0;
+}

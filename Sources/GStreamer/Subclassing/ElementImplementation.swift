@@ -44,6 +44,11 @@ open class ElementImplementation: @unchecked Sendable {
             >= GST_STATE_PAUSED.rawValue
     }
 
+    /// Says that a property has changed by itself.
+    public func notify(_ property: String) {
+        g_object_notify(UnsafeMutableRawPointer(instance.element).assumingMemoryBound(to: GObject.self), property)
+    }
+
     /// Posts an element message on the bus. Any thread.
     public func post(_ structure: Structure) { element.post(structure) }
 

@@ -38,6 +38,12 @@ open class InPlaceTransform: ElementImplementation, ParentClass, @unchecked Send
             guard let filter else { return gst_caps_ref(result.raw) }
             return gst_caps_intersect_full(filter, result.raw, GST_CAPS_INTERSECT_FIRST)
         }
+        transform.pointee.before_transform = { element, _ in
+            Unmanaged<ElementImplementation>.fromOpaque(
+                UnsafeRawPointer(element!).load(
+                    fromByteOffset: MemoryLayout<GstBaseTransform>.size, as: UnsafeMutableRawPointer.self)
+            )._withUnsafeGuaranteedRef { unsafeDowncast($0, to: InPlaceTransform.self).beforeBuffer() }
+        }
         transform.pointee.transform_ip = { element, buffer in
             // Nothing but GObject's own reference keeps the implementation, and it outlives the call: no retain here.
             Unmanaged<ElementImplementation>.fromOpaque(
@@ -72,6 +78,10 @@ open class InPlaceTransform: ElementImplementation, ParentClass, @unchecked Send
     /// What the other side may be when one side is `caps`; the same by default.
     open func transformCaps(_ caps: Caps) -> Caps { caps }
 
+    /// Before each buffer, in pass-through too, on the streaming thread, the stream lock held: the place to change what is
+    /// done from this buffer on, `setPassthrough` included.
+    open func beforeBuffer() {}
+
     /// One buffer, writable, on the streaming thread, the stream lock held.
     open func transformInPlace(_ buffer: BufferAccess) -> FlowReturn { .ok }
 
@@ -81,13 +91,28 @@ open class InPlaceTransform: ElementImplementation, ParentClass, @unchecked Send
     /// PAUSED→READY, after data flow has ended.
     open func stop() -> Bool { true }
 
-    /// In pass-through buffers go by untouched. Any thread.
+    /// In pass-through buffers go by untouched. From `start` or `beforeBuffer`: in the midst of a buffer the base class
+    /// would have made it writable for nothing, or not at all.
     public func setPassthrough(_ on: Bool) { gst_base_transform_set_passthrough(transform, on ? 1 : 0) }
 
-    /// Asks for the caps to be negotiated anew before the next buffer.
-    public func renegotiate() {
-        gst_base_transform_reconfigure_sink(transform)
-        gst_base_transform_reconfigure_src(transform)
+    /// Asks upstream for other caps (RECONFIGURE). Any thread.
+    public func renegotiate() { gst_base_transform_reconfigure_sink(transform) }
+
+    /// What comes in; `nil` before the first caps. Any thread.
+    public var currentCaps: Caps? { gst_pad_get_current_caps(transform.pointee.sinkpad).map(Caps.init(taking:)) }
+
+    /// What the other element of each side can give or take, asked now; `nil` where none is linked. Any thread.
+    public var peerCaps: (upstream: Caps?, downstream: Caps?) {
+        func peer(_ pad: UnsafeMutablePointer<GstPad>) -> Caps? {
+            Pad(retaining: UnsafeMutableRawPointer(pad)).peerCaps()
+        }
+        return (peer(transform.pointee.sinkpad), peer(transform.pointee.srcpad))
+    }
+
+    /// The current segment. Streaming thread only.
+    package var segment: UnsafePointer<GstSegment> {
+        UnsafeRawPointer(transform).advanced(by: MemoryLayout<GstBaseTransform>.offset(of: \.segment)!)
+            .assumingMemoryBound(to: GstSegment.self)
     }
 
     /// The running time of a timestamp in the current segment. Streaming thread only.

@@ -15,7 +15,8 @@ public final class SettingsStore<Settings: Sendable>: Sendable {
     /// The settings as they are now.
     public var current: Settings { settings.withLock { $0 } }
 
-    func update<R>(_ body: (inout sending Settings) -> sending R) -> R { settings.withLock(body) }
+    /// For an element whose settings depend on each other; `notify` tells of a property that changes with another.
+    public func update<R>(_ body: (inout sending Settings) -> sending R) -> R { settings.withLock(body) }
 }
 
 /// An element whose properties are a `Settings` value.

@@ -64,6 +64,11 @@ enum NodeDoor {
         }
     }
 
+    static func detachProcessor(from element: Element) throws(MediaGraphError) {
+        guard let set = try door(of: element).pointee.set_processor else { throw notThisKind(element, "preprocessor") }
+        try MediaGraphError.check { set(element.element, nil, $0) }
+    }
+
     static func attach<C: VideoConsumer>(
         _ consumer: consuming sending C, memoryMode: MemoryMode?, to element: Element
     ) throws(MediaGraphError) {

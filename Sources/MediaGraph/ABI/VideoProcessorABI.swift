@@ -9,12 +9,21 @@ final class ProcessorHandle: @unchecked Sendable {
     let name: String
     /// Empty: all.
     let formats: [VideoFormat]
+    /// The same as caps.
+    let caps: Caps
 
     /// Takes the handler over.
     init(_ abi: MGVideoProcessor) {
         self.abi = abi
         name = loadName(abi.name)
         formats = formatList(loadName(abi.formats))
+        caps = NodeDefinition.caps(formats: formats)
+    }
+
+    /// One field a buffer is no frame to a handler.
+    func takes(_ caps: Caps) -> Bool {
+        guard caps.isSubset(of: self.caps), let info = VideoInfo(caps) else { return false }
+        return !info.isFieldPerBuffer
     }
 
     deinit { abi.destroy(abi.context) }
@@ -26,6 +35,7 @@ final class ProcessorHandle: @unchecked Sendable {
         switch abi.process(abi.context, frame, &error) {
         case MG_PASS: return .pass
         case MG_DROP: return .drop
+        case MG_STOP: return .fail(MediaGraphError(taking: error).detail.subject)
         default: throw MediaGraphError(taking: error)
         }
     }
@@ -74,6 +84,9 @@ private final class ProcessorBox<P: VideoProcessor>: AnyProcessorBox {
             switch try processor.pointee.process(&frame) {
             case .pass: return MG_PASS
             case .drop: return MG_DROP
+            case .fail(let reason):
+                MediaGraphError.processingFailed(.init(reason)).store(in: error)
+                return MG_STOP
             }
         } catch let thrown {
             MediaGraphError.wrapping(thrown, "the handler").store(in: error)

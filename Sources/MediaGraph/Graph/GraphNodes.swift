@@ -31,6 +31,10 @@ public struct NodeCounts: Sendable, Hashable {
     public var dropped: UInt64 = 0
     /// Frames that a sender was told are refused.
     public var refused: UInt64 = 0
+    /// Frames at which the handler failed, where `on-error` let the graph go on.
+    public var failed: UInt64 = 0
+    /// Frames for which the handler took longer than `max-time`.
+    public var late: UInt64 = 0
     /// Time spent in the handler, in all.
     public var handlerTime: ClockTime = .zero
     /// How long after its running time the last frame was delivered, nanoseconds.
@@ -49,6 +53,8 @@ public struct NodeCounts: Sendable, Hashable {
         frames = stats["frames"] ?? 0
         dropped = stats["dropped"] ?? 0
         refused = stats["refused"] ?? 0
+        failed = stats["failed"] ?? 0
+        late = stats["late"] ?? 0
         handlerTime = ClockTime(nanoseconds: stats["handler-time"] ?? 0)
         lateness = stats["lateness"] ?? 0
     }
@@ -70,10 +76,16 @@ public struct PreprocessorNode: GraphNode {
     public let graph: Graph
     public let element: Element
 
-    /// Gives the node its handler; a new one takes the place of the old with the next frame.
+    /// Gives the node its handler, at any time: it takes the place of the old one, `handler=` included, between two frames.
+    ///
+    /// Throws `unsupported`, and leaves the old one in place, when the graph runs and upstream and downstream can't agree on
+    /// a format that the new one takes. When they can, but it isn't the one that flows, the old one goes on until they do.
     public func attach(_ processor: consuming sending some VideoProcessor) throws(MediaGraphError) {
         try NodeDoor.attach(processor, to: element)
     }
+
+    /// Leaves the node without a handler: from the next frame on it touches nothing.
+    public func detach() throws(MediaGraphError) { try NodeDoor.detachProcessor(from: element) }
 
     /// Gives the node a closure as its handler, which edits each frame in place on the streaming thread.
     public func process(_ body: @escaping @Sendable (inout VideoFrame) throws -> Verdict) throws(MediaGraphError) {

@@ -34,11 +34,14 @@ public struct HandlerOption: Sendable, Hashable {
 }
 
 /// What becomes of a frame after its handler.
-public enum Verdict: Sendable {
+public enum Verdict: Sendable, Hashable {
     /// It goes on.
     case pass
     /// It goes no further; the drop is counted.
     case drop
+    /// The stream can't go on: the graph ends with this reason, and the handler's name, on the bus, whatever `on-error`
+    /// says. A handler that merely fails at one frame throws.
+    case fail(String)
 }
 
 /// Edits frames in place before they go out (Zoom's pre-processor, ZEGO's pre-processing, Agora's onCapture).
@@ -48,7 +51,9 @@ public enum Verdict: Sendable {
 public protocol VideoProcessor: SendableMetatype {
     /// The formats that it takes, best first; empty for all that the node carries.
     static var formats: [VideoFormat] { get }
-    /// Edits the frame. A thrown error ends the graph with the handler's name on the bus.
+    /// Edits the frame. After a thrown error the node's `on-error` decides: the graph ends with the handler's name and the
+    /// error on the bus (`stop`, the default), the frame goes on as it came in, or no further. Longer than `max-time` is
+    /// late, and `on-late` decides.
     mutating func process(_ frame: inout VideoFrame) throws -> Verdict
 }
 

@@ -6,6 +6,10 @@ final class NodeStatistics: Sendable {
     let frames = Atomic<UInt64>(0)
     let dropped = Atomic<UInt64>(0)
     let refused = Atomic<UInt64>(0)
+    /// Frames at which the handler failed, where the graph went on.
+    let failed = Atomic<UInt64>(0)
+    /// Frames for which the handler took longer than its time.
+    let late = Atomic<UInt64>(0)
     /// Nanoseconds spent in the handler, in all.
     let handlerTime = Atomic<UInt64>(0)
     /// Nanoseconds that the last frame came after its running time (pipes).
@@ -15,6 +19,8 @@ final class NodeStatistics: Sendable {
         frames.store(0, ordering: .relaxed)
         dropped.store(0, ordering: .relaxed)
         refused.store(0, ordering: .relaxed)
+        failed.store(0, ordering: .relaxed)
+        late.store(0, ordering: .relaxed)
         handlerTime.store(0, ordering: .relaxed)
         lateness.store(0, ordering: .relaxed)
     }
@@ -32,7 +38,8 @@ final class NodeStatistics: Sendable {
             "mediagraph-stats",
             [
                 ("frames", frames.load(ordering: .relaxed)), ("dropped", dropped.load(ordering: .relaxed)),
-                ("refused", refused.load(ordering: .relaxed)), ("handler-time", handlerTime.load(ordering: .relaxed)),
+                ("refused", refused.load(ordering: .relaxed)), ("failed", failed.load(ordering: .relaxed)),
+                ("late", late.load(ordering: .relaxed)), ("handler-time", handlerTime.load(ordering: .relaxed)),
                 ("lateness", lateness.load(ordering: .relaxed)),
             ])
     }
@@ -45,7 +52,8 @@ final class NodeStatistics: Sendable {
             "stats", of: type, default: Structure("mediagraph-stats"),
             """
             What the node has counted since it left READY: frames (uint64), dropped (uint64), refused (uint64), \
-            handler-time (uint64, nanoseconds in all), lateness (int64, nanoseconds of the last frame)
+            failed (uint64, frames that went on or were dropped after their handler had failed), \
+            late (uint64, frames whose handler took longer than max-time), handler-time (uint64, nanoseconds in all), lateness (int64, nanoseconds of the last frame)
             """
         ) { get($0).structure }
     }

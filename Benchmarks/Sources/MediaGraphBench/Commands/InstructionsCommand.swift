@@ -20,15 +20,13 @@ struct InstructionsCommand: ParsableCommand {
         if !report.broken.isEmpty { throw ExitCode.failure }
     }
 
-    static let bar = 1.10
-
     static func measure(
         _ kinds: [WorkCase] = WorkCase.allCases, _ touches: [Touch] = Touch.allCases, quick: Bool
     ) throws -> Report {
         var table = Table("Case", "C", "Swift", "Swift − C", "Ratio", "Bar")
         var broken: [String] = []
         for kind in kinds {
-            for touch in touches where kind != .appsrc || touch == .planes {
+            for touch in touches where kind.touches.contains(touch) {
                 // Millions of instructions a frame need no long run.
                 let frames = touch == .luma ? 50 : quick ? 500 : 2000
                 let work = Work(kind: kind, touch: touch, frames: frames)
@@ -36,8 +34,8 @@ struct InstructionsCommand: ParsableCommand {
                 let swift = try FrameCost(work, .swift).instructions
                 let ratio = swift / c
                 table.add(
-                    work.title, c.text(0), swift.text(0), (swift - c).text(0), ratio.text(3), "≤ \(bar.text(2))")
-                if ratio > bar { broken.append("\(work.title): \(ratio.text(3)) times the instructions of C") }
+                    work.title, c.text(0), swift.text(0), (swift - c).text(0), ratio.text(3), "≤ \(kind.bar.text(2))")
+                if ratio > kind.bar { broken.append("\(work.title): \(ratio.text(3)) times the instructions of C") }
             }
         }
         return Report(title: "Instructions per frame", text: table.description, broken: broken)

@@ -16,7 +16,7 @@ struct ThroughputCommand: ParsableCommand {
         var table = Table(
             "Case", "C, frames/s", "Swift, frames/s", "C, µs CPU", "Swift, µs CPU", "CPU ratio", "A/A of C")
         for kind in WorkCase.allCases {
-            for touch in Touch.allCases where kind != .appsrc || touch == .planes {
+            for touch in kind.touches {
                 let frames = (touch == .luma ? 1000 : 20000) / (quick ? 5 : 1)
                 let work = Work(kind: kind, touch: touch, frames: frames)
                 let runs = try (0..<pairs).map { _ in

@@ -31,6 +31,13 @@ extension Work {
             case .luma: try graph.preprocessor("transform").attach(LumaInverter(probe: probe))
             }
             try await graph.run()
+        case .passthrough:
+            let graph = try Graph("\(source) ! preprocessor name=transform ! fakesink")
+            try await graph.start()
+            _ = try await graph.waitUntilEnd()
+            // The node's own count, which is part of what is measured.
+            probe.pointer.pointee.frames = try graph.preprocessor("transform").statistics.frames
+            await graph.stop()
         }
     }
 }

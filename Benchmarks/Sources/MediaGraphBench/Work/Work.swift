@@ -9,6 +9,19 @@ enum WorkCase: String, CaseIterable, Sendable, ExpressibleByArgument {
     case appsrc
     /// Frames edited in place.
     case transform
+    /// Frames that go by untouched: `preprocessor` without a handler beside `identity`. Both sides are timed as a whole.
+    case passthrough
+
+    /// What the case can be run with.
+    var touches: [Touch] {
+        switch self {
+        case .appsink, .transform: Touch.allCases
+        case .appsrc, .passthrough: [.planes]
+        }
+    }
+
+    /// How many times the instructions of C are allowed.
+    var bar: Double { self == .passthrough ? 1.05 : 1.10 }
 }
 
 enum Side: String, CaseIterable, Sendable, ExpressibleByArgument {
@@ -63,7 +76,7 @@ struct Work: Sendable {
 
     var title: String {
         switch (kind, touch) {
-        case (.appsrc, _): "\(kind)"
+        case (.appsrc, _), (.passthrough, _): "\(kind)"
         case (_, .planes): "\(kind), a byte a plane"
         case (_, .luma): "\(kind), all of luma"
         }
@@ -91,6 +104,7 @@ struct Work: Sendable {
             case .appsink: pc_run_appsink(source, touch == .luma, probe)
             case .appsrc: pc_run_appsrc(probe)
             case .transform: pc_run_transform(source, touch == .luma, probe)
+            case .passthrough: pc_run_passthrough(source, probe)
             }
         guard failed == 0 else { throw BenchError("the C side failed") }
     }

@@ -13,6 +13,9 @@ int pc_run_appsrc(PCProbe *probe);
 // `source ! caps ! plaintransform ! fakesink`: a GstBaseTransform that edits each frame in place.
 int pc_run_transform(const char *source, bool all_luma, PCProbe *probe);
 
+// `source ! caps ! identity ! fakesink`: a stock element that touches nothing. The frames are those that fakesink counts.
+int pc_run_passthrough(const char *source, PCProbe *probe);
+
 // A live `source ! caps ! appsink` that notes the lateness of each frame in its callback.
 typedef struct PCLive PCLive;
 PCLive *pc_live_start(const char *source, PCLateness *lateness);

@@ -8,33 +8,26 @@ import Synchronization
 /// An in-place filter, not appsink → application → appsrc: that hop deadlocks in preroll, adds a thread and a queue, and
 /// loses allocation and latency queries. Without a handler it is a pass-through that touches no byte.
 final class PreprocessorElement: InPlaceTransform, ConfigurableElement, @unchecked Sendable {
-    // `@unchecked Sendable`: settings and state are behind locks; `stream` is touched by the streaming thread only.
+    // `@unchecked Sendable`: settings and slot are behind locks; what is marked so belongs to the streaming thread, which
+    // holds GStreamer's stream lock, and to `start` and `stop`, while no data flows.
 
-    struct Settings: Sendable {
-        var handler = ""
-        var options = ""
-    }
-
-    static let defaultSettings = Settings()
+    static let defaultSettings = PreprocessorSettings()
     let settings = SettingsStore(defaultSettings)
+    let slot = HandlerSlot<ProcessorHandle>()
+    let statistics = NodeStatistics()
 
-    private struct State {
-        /// From Swift: stays for the next run too.
-        var attached: ProcessorHandle?
-        /// From `handler=`: made anew for each run.
-        var named: ProcessorHandle?
-        var current: ProcessorHandle? { attached ?? named }
-    }
-
-    private let state = Mutex(State())
-    private let statistics = NodeStatistics()
-    /// The stream's format, set with the caps and read for each frame: both under GStreamer's stream lock.
+    // The streaming thread's.
+    private var handler: ProcessorHandle?
+    private var policy = PreprocessorSettings.FramePolicy()
     private var stream: Stream?
+    private var lastFailure: MediaGraphError?
 
     /// A class, so that a frame takes a reference and not a copy of 400 bytes.
     private final class Stream {
         let info: VideoInfo
         let caps: Caps
+        /// Each frame as it came in, for `on-error=pass`.
+        lazy var backup = FrameBackup(info)
         init(_ info: VideoInfo, _ caps: Caps) {
             self.info = info
             self.caps = caps
@@ -54,17 +47,37 @@ final class PreprocessorElement: InPlaceTransform, ConfigurableElement, @uncheck
                 PadTemplate("src", .source, caps: "video/x-raw(ANY)"),
             ],
             properties: [
-                .setting("handler", of: Self.self, \.handler, NodeDefinition.handlerBlurb),
-                .setting("options", of: Self.self, \.options, NodeDefinition.optionsBlurb),
+                .setting(
+                    "handler", of: Self.self, \.handler, changes: .always,
+                    NodeDefinition.handlerBlurb
+                        + ". While running the new one takes over between two frames, and options becomes empty"),
+                .setting(
+                    "options", of: Self.self, \.options, changes: .always,
+                    NodeDefinition.optionsBlurb + ". While running the handler is made anew with them"),
+                .setting(
+                    "on-error", of: Self.self, \.onError, changes: .always,
+                    "What becomes of a frame whose handler throws"),
+                .setting(
+                    "max-time", of: Self.self, \.maxTime, changes: .always,
+                    "Nanoseconds that the handler may take for a frame; longer is late: counted, and told as a QoS message. 0: any"
+                ),
+                .setting(
+                    "on-late", of: Self.self, \.onLate, changes: .always,
+                    "What becomes of a frame whose handler took longer than max-time"),
                 NodeStatistics.property(of: Self.self) { $0.statistics },
             ],
             abiVersion: NodeDefinition.abiVersion)
     }
 
-    private static let door = NodeDoor.make(processor: { element, processor, _ in
+    private static let door = NodeDoor.make(processor: { element, processor, error in
         let node = ElementClass.implementation(of: element!, as: PreprocessorElement.self)
-        node.attach(ProcessorHandle(processor!.pointee))
-        return 1
+        do throws(MediaGraphError) {
+            try node.attach(processor?.pointee)
+            return 1
+        } catch let refused {
+            refused.store(in: error)
+            return 0
+        }
     })
 
     required init(instance: ElementInstance) {
@@ -73,99 +86,175 @@ final class PreprocessorElement: InPlaceTransform, ConfigurableElement, @uncheck
         setPassthrough(true)
     }
 
-    private func attach(_ handle: ProcessorHandle) {
-        state.withLock { $0.attached = handle }
-        Self.log.log(.info, raw: instance.element, "handler \(handle.name) attached")
-        setPassthrough(false)
-        renegotiate()
-    }
-
     override func start() -> Bool {
         statistics.reset()
         let settings = settings.current
-        if !settings.handler.isEmpty {
-            do {
-                let handle = try HandlerRegistry.shared.makeProcessor(settings.handler, options: settings.options)
-                state.withLock { $0.named = handle }
-            } catch {
-                postError(.settings, "\(name): \(error)")
-                return false
-            }
+        do throws(MediaGraphError) {
+            handler = try slot.start { () throws(MediaGraphError) in try Self.makeHandler(settings) }
+        } catch {
+            postError(.settings, "\(name): \(error)")
+            return false
         }
-        let handler = state.withLock { $0.current }
+        policy = settings.framePolicy
+        lastFailure = nil
         Self.log.log(.info, raw: instance.element, handler.map { "runs handler \($0.name)" } ?? "passes through")
         setPassthrough(handler == nil)
         return true
     }
 
     override func stop() -> Bool {
-        state.withLock { $0.named = nil }
+        slot.stop()
+        handler = nil
         stream = nil
         return true
     }
 
-    /// What the handler takes; everything when there is none.
-    private var accepted: Caps? {
-        state.withLock { $0.current }.map { NodeDefinition.caps(formats: $0.formats) }
+    static func makeHandler(_ settings: PreprocessorSettings) throws(MediaGraphError) -> ProcessorHandle? {
+        guard !settings.handler.isEmpty else { return nil }
+        return try HandlerRegistry.shared.makeProcessor(settings.handler, options: settings.options)
     }
+
+    // MARK: Negotiation
 
     override func transformCaps(_ caps: Caps) -> Caps {
         // In place, so both sides have the same caps; a handler needs memory that it can read, in a format it knows.
-        guard let accepted else { return caps }
-        return caps.intersection(accepted)
+        guard let wanted = slot.wanted else { return caps }
+        return caps.intersection(wanted.caps)
     }
 
     override func accepts(_ caps: Caps) -> Bool {
-        guard let accepted else { return true }
-        if caps.isSubset(of: accepted), let info = VideoInfo(caps), !info.isFieldPerBuffer { return true }
-        let handler = state.withLock { $0.current?.name } ?? ""
+        guard let wanted = slot.wanted else { return true }
+        // Until upstream has changed to what a new handler takes, the old one goes on.
+        if wanted.takes(caps) || handler?.takes(caps) == true { return true }
         postError(
-            .notNegotiated, "\(name): handler \(handler) can't take what comes in",
-            debug: "upstream gives \(caps); the handler takes \(accepted), progressive or interleaved")
+            .notNegotiated, "\(name): handler \(wanted.name) can't take what comes in",
+            debug: "upstream gives \(caps); the handler takes \(wanted.caps), progressive or interleaved")
         return false
     }
 
     override func setCaps(_ caps: Caps) -> Bool {
-        guard accepted != nil else {
-            stream = nil
-            return true
-        }
-        guard let info = VideoInfo(caps) else { return false }
-        stream = Stream(info, caps)
+        // Without a handler too: one may come at any time.
+        stream = VideoInfo(caps).map { Stream($0, caps) }
+        slot.markChanged()
         Self.log.log(.debug, raw: instance.element, "format \(caps)")
-        return true
+        return stream != nil || handler == nil
+    }
+
+    // MARK: Frames
+
+    override func beforeBuffer() {
+        if slot.takeChange() { takeOver() }
+        if handler == nil { statistics.countFrame() }
+    }
+
+    /// Something was set since the last frame.
+    private func takeOver() {
+        policy = settings.current.framePolicy
+        let wanted = slot.wanted
+        guard wanted !== handler else { return }
+        if let wanted {
+            guard let stream, wanted.takes(stream.caps) else {
+                Self.log.log(.info, raw: instance.element, "handler \(wanted.name) waits for a format that it takes")
+                return
+            }
+        }
+        handler = wanted
+        setPassthrough(wanted == nil)
+        Self.log.log(
+            .info, raw: instance.element, wanted.map { "handler \($0.name) takes over" } ?? "passes through from now on"
+        )
     }
 
     override func transformInPlace(_ buffer: BufferAccess) -> FlowReturn {
-        guard let handler = state.withLock({ $0.current }), let stream else { return .ok }
+        guard let handler, let stream else { return .ok }
         let began = monotonicNanoseconds()
         do {
             let verdict = try buffer.withVideoFrame(stream.info, .readWrite) { mapped in
-                var frame = MGVideoFrame(
-                    mapped: mapped.frame, buffer: buffer.raw, caps: stream.caps.raw,
-                    running_time: UInt64(runningTime(of: buffer.presentationTimestamp).raw),
-                    presentation_timestamp: UInt64(buffer.presentationTimestamp.raw),
-                    capture_time: buffer.captureTime ?? 0, rotation: Rotation(of: buffer).rawValue)
-                return try handler.process(&frame)
+                try process(&mapped, of: buffer, handler, stream)
             }
-            statistics.handlerTime.wrappingAdd(monotonicNanoseconds() - began, ordering: .relaxed)
-            switch verdict {
-            case .pass:
-                statistics.countFrame()
-                return .ok
-            case .drop:
-                statistics.countDrop()
-                Self.log.log(.debug, raw: instance.element, "handler \(handler.name) dropped a frame")
-                return .dropped
-            case nil:
+            let elapsed = monotonicNanoseconds() - began
+            statistics.handlerTime.wrappingAdd(elapsed, ordering: .relaxed)
+            guard let verdict else {
                 postError(
                     .wrongFormat, "\(name): a frame can't be mapped",
                     debug: "caps \(stream.caps) need \(stream.info.size) bytes, the buffer has \(buffer.size)")
                 return .error
             }
+            return finish(buffer, verdict, after: elapsed, handler)
         } catch {
-            postError(.processing, "\(name): handler \(handler.name) failed: \(error)")
+            statistics.handlerTime.wrappingAdd(monotonicNanoseconds() - began, ordering: .relaxed)
+            return fail(.wrapping(error, handler.name), handler)
+        }
+    }
+
+    @inline(__always)
+    private func process(
+        _ mapped: inout MappedVideoFrame, of buffer: BufferAccess, _ handler: ProcessorHandle, _ stream: Stream
+    ) throws(MediaGraphError) -> Verdict {
+        let backup = policy.onError == .pass ? stream.backup : nil
+        backup?.save(mapped)
+        var frame = MGVideoFrame(
+            mapped: mapped.frame, buffer: buffer.raw, caps: stream.caps.raw,
+            running_time: UInt64(runningTime(of: buffer.presentationTimestamp).raw),
+            presentation_timestamp: UInt64(buffer.presentationTimestamp.raw),
+            capture_time: buffer.captureTime ?? 0, rotation: Rotation(of: buffer).rawValue)
+        do throws(MediaGraphError) { return try handler.process(&frame) } catch {
+            backup?.restore(&mapped)
+            throw error
+        }
+    }
+
+    @inline(__always)
+    private func finish(
+        _ buffer: BufferAccess, _ verdict: Verdict, after elapsed: UInt64, _ handler: ProcessorHandle
+    ) -> FlowReturn {
+        let isLate = elapsed > policy.maxTime
+        switch verdict {
+        case .pass where !isLate:
+            statistics.countFrame()
+            return .ok
+        case .pass:
+            let isDropped = policy.onLate == .drop
+            if isDropped { statistics.countDrop() } else { statistics.countFrame() }
+            tellLate(buffer, elapsed, isDropped: isDropped, handler)
+            return isDropped ? .dropped : .ok
+        case .drop:
+            statistics.countDrop()
+            Self.log.log(.debug, raw: instance.element, "handler \(handler.name) dropped a frame")
+            if isLate { tellLate(buffer, elapsed, isDropped: true, handler) }
+            return .dropped
+        case .fail(let reason):
+            postError(.processing, "\(name): handler \(handler.name) ended the stream: \(reason)")
             return .error
         }
+    }
+
+    private func tellLate(_ buffer: BufferAccess, _ elapsed: UInt64, isDropped: Bool, _ handler: ProcessorHandle) {
+        statistics.late.wrappingAdd(1, ordering: .relaxed)
+        Self.log.log(
+            .debug, raw: instance.element,
+            "handler \(handler.name) took \(elapsed) ns, max-time is \(policy.maxTime) ns")
+        postLateness(
+            of: buffer, by: elapsed - policy.maxTime, isDropped: isDropped,
+            processed: statistics.frames.load(ordering: .relaxed), dropped: statistics.dropped.load(ordering: .relaxed))
+    }
+
+    private func fail(_ error: MediaGraphError, _ handler: ProcessorHandle) -> FlowReturn {
+        let text = "\(name): handler \(handler.name) failed: \(error)"
+        guard policy.onError != .stop else {
+            postError(.processing, text)
+            return .error
+        }
+        statistics.failed.wrappingAdd(1, ordering: .relaxed)
+        Self.log.log(.warning, raw: instance.element, text)
+        // Once, not thirty times a second; `failed` counts them.
+        if error != lastFailure { postWarning(.processing, text, debug: "on-error=\(policy.onError.nick)") }
+        lastFailure = error
+        if policy.onError == .pass {
+            statistics.countFrame()
+            return .ok
+        }
+        statistics.countDrop()
+        return .dropped
     }
 }

@@ -1,0 +1,292 @@
+import GStreamer
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import MediaGraph
+
+/// A pre-processor's handler changes while data flows.
+@Suite struct HandlerSwapTests {
+    init() throws { try Nodes.register() }
+
+    /// Adds one to a byte of its own, so that a frame that is processed twice, or by nobody, shows it.
+    private struct Stamp: VideoProcessor {
+        let column: Int
+        func process(_ frame: inout VideoFrame) throws -> Verdict {
+            var luma = try frame.mutablePlane(.y)
+            luma.bytes[(luma.height - 1) * luma.stride + column] += 1
+            return .pass
+        }
+    }
+
+    private final class Load: Sendable {
+        let isDone = Atomic<Bool>(false)
+        let swaps = Atomic<Int>(0)
+    }
+
+    /// A handler that takes only these formats, and notes each frame's.
+    private struct Picky<Only: Taken>: VideoProcessor {
+        static var formats: [VideoFormat] { [Only.format] }
+        let log: Log<VideoFormat>
+        func process(_ frame: inout VideoFrame) -> Verdict {
+            log.add(frame.format)
+            return .pass
+        }
+    }
+
+    private protocol Taken { static var format: VideoFormat { get } }
+    private enum RGBA: Taken { static let format = VideoFormat.rgba }
+    private enum I420: Taken { static let format = VideoFormat.i420 }
+
+    @Test("PP-6 handlers swapped all the time: every frame arrives, in order, processed by exactly one of them")
+    func underLoad() async throws {
+        let frames = 600
+        let graph = try Graph(
+            """
+            videosource handler=counter pace=fast options="frames=\(frames),width=64,height=48" ! preprocessor name=p !
+            rawdatapipe name=pipe
+            """)
+        let node = try graph.preprocessor("p")
+        let arrivals = Log<[Int]>()
+        let load = Load()
+        try graph.rawDataPipe("pipe").receive { frame in
+            let row = try frame.plane(.y).row(47)
+            let number = Int(try FrameNumber.read(frame))
+            arrivals.add([number, Int(row[0]), Int(row[1])])
+            // So that no machine is too busy for a swap in every few frames.
+            if number % 8 == 0 { _ = waitUntil { load.swaps.load(ordering: .relaxed) > number / 4 } }
+        }
+        try node.attach(Stamp(column: 0))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                var column = 1
+                while !load.isDone.load(ordering: .relaxed) {
+                    try node.attach(Stamp(column: column))
+                    column = 1 - column
+                    load.swaps.wrappingAdd(1, ordering: .relaxed)
+                    await Task.yield()
+                }
+            }
+            try await graph.run()
+            load.isDone.store(true, ordering: .relaxed)
+            try await group.waitForAll()
+        }
+        #expect(arrivals.all.map { $0[0] } == Array(0..<frames))
+        var canvas = CounterCanvas(width: 64, height: 48)
+        let stamps = arrivals.all.map { arrival in
+            canvas.draw(UInt32(arrival[0]))
+            return [arrival[1] - Int(canvas.bytes[47 * 64]), arrival[2] - Int(canvas.bytes[47 * 64 + 1])]
+        }
+        #expect(stamps.allSatisfy { $0 == [1, 0] || $0 == [0, 1] })
+        #expect(stamps.contains([1, 0]) && stamps.contains([0, 1]), "\(load.swaps.load(ordering: .relaxed)) swaps")
+        #expect(node.statistics.frames == UInt64(frames))
+    }
+
+    /// A preprocessor between a harness's pads.
+    private static func harness() throws -> Harness {
+        let harness = Harness(try #require(Element(factory: "preprocessor")), sink: "sink", source: "src")
+        harness.setSourceCaps("video/x-raw,format=I420,width=16,height=4,framerate=30/1")
+        return harness
+    }
+
+    /// The last byte of luma, which `Stamp(column: 15)` counts up, of one frame full of nines.
+    private static func lastByte(_ harness: Harness) throws -> UInt8 {
+        harness.push([UInt8](repeating: 9, count: 96))
+        guard let out = harness.pull() else {
+            Issue.record("nothing came out")
+            return 0
+        }
+        return out.bytes[63]
+    }
+
+    @Test("PP-6 a handler that comes while frames pass through, and goes again, counts from the very next frame")
+    func fromPassThrough() throws {
+        let harness = try Self.harness()
+        #expect(try Self.lastByte(harness) == 9)
+        try NodeDoor.attach(Stamp(column: 15), to: harness.element)
+        #expect(try Self.lastByte(harness) == 10)
+        try NodeDoor.detachProcessor(from: harness.element)
+        #expect(try Self.lastByte(harness) == 9)
+        // And one that comes while the frame is shared: the other's bytes are not changed.
+        try NodeDoor.attach(Stamp(column: 15), to: harness.element)
+        let mine = Buffer([UInt8](repeating: 9, count: 96))
+        harness.push(mine.retained)
+        guard let out = harness.pull() else {
+            Issue.record("nothing came out")
+            return
+        }
+        #expect(out.bytes[63] == 10)
+        #expect(mine.bytes[63] == 9)
+    }
+
+    @Test(
+        "PP-6 a handler for another format takes over when upstream has changed to it; until then the old one works on")
+    func otherFormat() async throws {
+        let graph = try Graph(
+            """
+            videosource handler=counter pace=fast options="frames=40,width=64,height=48" ! videoconvert !
+            preprocessor name=p ! videoconvert ! rawdatapipe name=pipe format=I420
+            """)
+        let node = try graph.preprocessor("p")
+        let arrivals = Log<UInt32>()
+        try graph.rawDataPipe("pipe").receive { arrivals.add(try FrameNumber.read($0)) }
+        let (before, after) = (Log<VideoFormat>(), Log<VideoFormat>())
+        struct Changing: VideoProcessor {
+            static let formats = [VideoFormat.i420]
+            let seen: Log<VideoFormat>
+            let change: @Sendable () throws -> Void
+            func process(_ frame: inout VideoFrame) throws -> Verdict {
+                seen.add(frame.format)
+                if seen.all.count == 10 { try change() }
+                return .pass
+            }
+        }
+        try node.attach(
+            Changing(seen: before) { [element = node.element] in
+                try NodeDoor.attach(Picky<RGBA>(log: after), to: element)
+            })
+        try await graph.run()
+        #expect(arrivals.all == Array(0..<40))
+        #expect(before.all.allSatisfy { $0 == .i420 } && before.all.count >= 10)
+        #expect(after.all.allSatisfy { $0 == .rgba } && !after.all.isEmpty)
+        #expect(before.all.count + after.all.count == 40)
+    }
+
+    @Test(
+        "PP-6 a handler for a format that one side can't have is a typed error that names both, and the old one works on",
+        arguments: [
+            ("", "", "format=(string)I420"),
+            ("! videoconvert", "! video/x-raw,format=I420", "wanted downstream"),
+        ])
+    func impossible(before: String, after: String, named: String) async throws {
+        let graph = try Graph(
+            """
+            videosource handler=counter pace=fast options="frames=20,width=64,height=48" \(before) ! preprocessor name=p
+            \(after) ! rawdatapipe name=pipe
+            """)
+        let node = try graph.preprocessor("p")
+        let arrivals = Log<UInt32>()
+        let refusals = Log<MediaGraphError>()
+        let (seen, never) = (Log<UInt32>(), Log<VideoFormat>())
+        try graph.rawDataPipe("pipe").receive { arrivals.add(try FrameNumber.read($0)) }
+        try node.process { [element = node.element] frame in
+            let number = try FrameNumber.read(frame)
+            seen.add(number)
+            if number == 5 {
+                do throws(MediaGraphError) { try NodeDoor.attach(Picky<RGBA>(log: never), to: element) } catch {
+                    refusals.add(error)
+                }
+            }
+            return .pass
+        }
+        try await graph.run()
+        #expect(arrivals.all == Array(0..<20) && seen.all == arrivals.all && never.all.isEmpty)
+        let refusal = try #require(refusals.all.first)
+        #expect(refusal.code == .unsupported && refusal.detail.subject.contains("Picky"))
+        #expect(refusal.detail.expected.contains("RGBA") && refusal.detail.actual.contains(named), "\(refusal)")
+    }
+
+    @Test(
+        "GR-10 handler= and options= set while running take effect between two frames; another handler starts without options"
+    )
+    func byProperty() throws {
+        let harness = try Self.harness()
+        let element = harness.element
+        #expect(try Self.lastByte(harness) == 9)
+        try element.setProperty("handler", to: "invert")
+        #expect(try Self.lastByte(harness) == 251 - 9)
+        try element.setProperty("handler", to: "pixelate")
+        try element.setProperty("options", to: "block=8")
+        #expect(try Self.lastByte(harness) == 9)
+        try element.setProperty("handler", to: "invert")
+        #expect(try element.property("options", as: String.self) == "")
+        #expect(try Self.lastByte(harness) == 251 - 9)
+        try element.setProperty("handler", to: "")
+        #expect(try Self.lastByte(harness) == 9)
+    }
+
+    @Test(
+        "GR-10 a handler that isn't there, or options that it hasn't, are refused while running; the old one works on")
+    func refusedProperty() throws {
+        let harness = try Self.harness()
+        let element = harness.element
+        try element.setProperty("handler", to: "invert")
+        #expect(try Self.lastByte(harness) == 251 - 9)
+        for (property, value, reason) in [("handler", "invrt", "one of"), ("options", "x=1", "invert")] {
+            let error = #expect(throws: PropertyError.self) { try element.setProperty(property, to: value) }
+            guard case .refused(_, property, let text)? = error else {
+                Issue.record("\(String(describing: error))")
+                continue
+            }
+            #expect(text.contains(reason), "\(text)")
+        }
+        #expect(try element.property("handler", as: String.self) == "invert")
+        #expect(try Self.lastByte(harness) == 251 - 9)
+    }
+
+    @Test("GR-10 the latest counts: handler= takes the place of a handler from Swift, and the other way round")
+    func latestCounts() throws {
+        let harness = try Self.harness()
+        let element = harness.element
+        try NodeDoor.attach(Stamp(column: 15), to: element)
+        #expect(try Self.lastByte(harness) == 10)
+        try element.setProperty("handler", to: "invert")
+        #expect(try Self.lastByte(harness) == 251 - 9)
+        try NodeDoor.attach(Stamp(column: 15), to: element)
+        #expect(try Self.lastByte(harness) == 10)
+    }
+
+    @Test(
+        "PP-8 in each format a handler gets every plane, and its edits are what leaves", arguments: VideoFormat.allCases
+    )
+    func formats(format: VideoFormat) throws {
+        struct Invert: VideoProcessor {
+            func process(_ frame: inout VideoFrame) throws -> Verdict {
+                for plane in frame.format.planes {
+                    var bytes = try frame.mutablePlane(plane)
+                    for y in 0..<bytes.height {
+                        var row = bytes.row(y)
+                        for x in row.indices { row[x] = ~row[x] }
+                    }
+                }
+                return .pass
+            }
+        }
+        let element = try #require(Element(factory: "preprocessor"))
+        try NodeDoor.attach(Invert(), to: element)
+        let harness = Harness(element, sink: "sink", source: "src")
+        harness.setSourceCaps("video/x-raw,format=\(format.gstreamerName),width=16,height=4,framerate=30/1")
+        let bytes = patternedFrame(format, width: 16, height: 4)
+        harness.push(bytes)
+        guard let out = harness.pull() else {
+            Issue.record("nothing came out")
+            return
+        }
+        #expect(out.bytes == bytes.map { ~$0 })
+    }
+
+    @Test(
+        "PP-8 negotiation gives a handler a format that it takes, whatever the source has",
+        arguments: ["NV12", "BGR", "GRAY8"])
+    func negotiated(source: String) async throws {
+        let graph = try Graph(
+            """
+            videotestsrc num-buffers=3 ! video/x-raw,format=\(source),width=16,height=16 ! videoconvert !
+            preprocessor name=p ! fakesink
+            """)
+        let seen = Log<VideoFormat>()
+        try graph.preprocessor("p").attach(Picky<RGBA>(log: seen))
+        try await graph.run()
+        #expect(seen.all == [.rgba, .rgba, .rgba])
+    }
+
+    @Test("PP-8 where no format does for both, the graph's error names both sides")
+    func noFormat() async throws {
+        let graph = try Graph(
+            "videotestsrc num-buffers=3 ! video/x-raw,format=NV12,width=16,height=16 ! preprocessor name=p ! fakesink")
+        try graph.preprocessor("p").attach(Picky<RGBA>(log: Log()))
+        await #expect(throws: GraphError.self) { try await graph.run() }
+        let conflict = try #require(await graph.formatConflict)
+        #expect(conflict.contains("NV12") && conflict.contains("RGBA"), "\(conflict)")
+    }
+}

@@ -1,0 +1,153 @@
+import GStreamer
+import TestSupport
+import Testing
+
+@testable import MediaGraph
+
+/// What becomes of frames whose handler fails or is late.
+@Suite struct PreprocessorPolicyTests {
+    private struct Broken: Error, CustomStringConvertible { let description = "out of luck" }
+
+    /// Twelve numbered frames through a preprocessor `p` into a pipe `pipe`.
+    private static func graph(_ properties: String = "") throws -> Graph {
+        try Graph(
+            """
+            videosource handler=counter pace=fast options="frames=12,width=64,height=48" ! preprocessor name=p \(properties) !
+            rawdatapipe name=pipe
+            """)
+    }
+
+    /// The numbers that arrive, each with the byte that a handler has left in the last row.
+    private static func arrivals(of graph: Graph) throws -> Log<[Int]> {
+        let log = Log<[Int]>()
+        try graph.rawDataPipe("pipe").receive { frame in
+            log.add([Int(try FrameNumber.read(frame)), Int(try frame.plane(.y).row(47)[0])])
+        }
+        return log
+    }
+
+    /// Edits half of the frame, and fails at every third.
+    private static func halfEdit(_ frame: inout VideoFrame) throws -> Verdict {
+        let number = try FrameNumber.read(frame)
+        var luma = try frame.mutablePlane(.y)
+        luma.fill(rows: 24..<48, with: 99)
+        if number % 3 == 1 { throw Broken() }
+        return .pass
+    }
+
+    @Test(
+        "PP-4 on-error=pass: a frame at which the handler fails goes on as it came in, edits undone; counted, one warning"
+    )
+    func passes() async throws {
+        let graph = try Self.graph("on-error=pass")
+        let arrivals = try Self.arrivals(of: graph)
+        try graph.preprocessor("p").process { try Self.halfEdit(&$0) }
+        let events = graph.events
+        try await graph.run()
+        var warnings: [String] = []
+        for await case .warning(let warning) in events { warnings.append("\(warning)") }
+        var canvas = CounterCanvas(width: 64, height: 48)
+        let expected = (0..<12).map { number in
+            canvas.draw(UInt32(number))
+            return [number, number % 3 == 1 ? Int(canvas.bytes[47 * 64]) : 99]
+        }
+        #expect(!expected.contains { $0[0] % 3 == 1 && $0[1] == 99 })
+        #expect(arrivals.all == expected)
+        let counts = try graph.preprocessor("p").statistics
+        #expect(counts.frames == 12 && counts.failed == 4 && counts.dropped == 0)
+        #expect(warnings.count == 1)
+        #expect(warnings.first?.contains("out of luck") == true)
+    }
+
+    @Test("PP-4 on-error=drop: a frame at which the handler fails goes no further; counted as failed and as dropped")
+    func drops() async throws {
+        let graph = try Self.graph("on-error=drop")
+        let arrivals = try Self.arrivals(of: graph)
+        try graph.preprocessor("p").process { try Self.halfEdit(&$0) }
+        try await graph.run()
+        #expect(arrivals.all == (0..<12).filter { $0 % 3 != 1 }.map { [$0, 99] })
+        let counts = try graph.preprocessor("p").statistics
+        #expect(counts.frames == 8 && counts.failed == 4 && counts.dropped == 4)
+    }
+
+    @Test("PP-4 on-error=stop, the default: the graph ends with the handler's name and its error")
+    func stops() async throws {
+        let graph = try Self.graph()
+        let arrivals = try Self.arrivals(of: graph)
+        try graph.preprocessor("p").process { try Self.halfEdit(&$0) }
+        let error = await #expect(throws: GraphError.self) { try await graph.run() }
+        #expect("\(error!)".contains("ClosureProcessor failed") && "\(error!)".contains("out of luck"), "\(error!)")
+        #expect(arrivals.all.map { $0[0] } == [0])
+    }
+
+    @Test("PP-4 the verdict fail ends the graph with the handler's name and the reason, whatever on-error says")
+    func failVerdict() async throws {
+        for policy in ["stop", "pass", "drop"] {
+            let graph = try Self.graph("on-error=\(policy)")
+            let arrivals = try Self.arrivals(of: graph)
+            try graph.preprocessor("p").process { frame in
+                try FrameNumber.read(frame) < 5 ? .pass : .fail("the licence has run out")
+            }
+            let error = await #expect(throws: GraphError.self) { try await graph.run() }
+            #expect("\(error!)".contains("ClosureProcessor ended the stream: the licence has run out"), "\(error!)")
+            #expect(arrivals.all.map { $0[0] } == Array(0..<5))
+        }
+    }
+
+    /// Every third frame is late: a nanosecond is allowed for it, and an hour for the others.
+    private static func makeLate(_ graph: Graph) throws {
+        let node = try graph.preprocessor("p")
+        try node.process { [element = node.element] frame in
+            let next = try FrameNumber.read(frame) + 1
+            try element.setProperty("max-time", to: next % 3 == 1 ? UInt64(1) : 3_600_000_000_000)
+            return .pass
+        }
+    }
+
+    @Test(
+        "PP-5 a late handler is counted, told as a QoS message with how late, and its frame passed or dropped by policy",
+        arguments: ["pass", "drop"])
+    func late(policy: String) async throws {
+        let graph = try Self.graph("on-late=\(policy)")
+        let arrivals = try Self.arrivals(of: graph)
+        try Self.makeLate(graph)
+        let events = graph.events
+        try await graph.run()
+        var told: [(processed: UInt64, dropped: UInt64)] = []
+        for await case .qualityOfService("p", let jitter, let processed, let dropped) in events {
+            #expect(jitter > 0)
+            told.append((processed, dropped))
+        }
+        let counts = try graph.preprocessor("p").statistics
+        #expect(counts.late == 4)
+        if policy == "pass" {
+            #expect(arrivals.all.map { $0[0] } == Array(0..<12))
+            #expect(counts.frames == 12 && counts.dropped == 0)
+            #expect(told.map(\.processed) == [2, 5, 8, 11] && told.map(\.dropped) == [0, 0, 0, 0])
+        } else {
+            #expect(arrivals.all.map { $0[0] } == (0..<12).filter { $0 % 3 != 1 })
+            #expect(counts.frames == 8 && counts.dropped == 4)
+            #expect(told.map(\.processed) == [1, 3, 5, 7] && told.map(\.dropped) == [1, 2, 3, 4])
+        }
+    }
+
+    @Test("PP-5 without max-time no handler is late")
+    func noDeadline() async throws {
+        let graph = try Self.graph("on-late=drop")
+        let arrivals = try Self.arrivals(of: graph)
+        try graph.preprocessor("p").process { _ in
+            sleepBriefly()
+            return .pass
+        }
+        try await graph.run()
+        #expect(arrivals.all.count == 12)
+        #expect(try graph.preprocessor("p").statistics.late == 0)
+    }
+
+    @Test("PP-2 frames that pass through are counted too")
+    func countsPassThrough() async throws {
+        let graph = try Self.graph()
+        try await graph.run()
+        #expect(try graph.preprocessor("p").statistics.frames == 12)
+    }
+}
