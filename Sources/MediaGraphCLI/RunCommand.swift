@@ -20,12 +20,23 @@ struct RunCommand: AsyncParsableCommand {
               mediagraph run videosource handler=counter ! rawdatapipe --frames 9
               mediagraph run 'videotestsrc ! rawdatapipe' --duration 1m30s --json
               mediagraph run --load ./libmine.so mine.pipeline
+              echo 'set blur.handler=grayscale' | mediagraph run call.pipeline --control -
+
+            CONTROL
+              --control reads commands while the graph runs, one a line, from standard
+              input, a file or a FIFO:
+              set NODE.PROPERTY=VALUE   changes a property, as a description writes it
+              get NODE.PROPERTY         says what it is
+              help                      says this
+              A preprocessor's handler and options may be set too; another handler takes
+              over between two frames, without options. What is refused changes nothing.
 
             JSON LINES
               Each line of --json is an object with "event":
               start       version, title, nodes
               progress    time, position, duration (seconds), nodes
               status      node, on: a pipe's sender started or stopped
+              control     command, node, property, value or error: the answer to a line
               warning     element, factory, message, detail
               error       element, factory, message, detail, formatConflict
               diagnostic  severity, message, file, line, column, length, hint
@@ -64,6 +75,12 @@ struct RunCommand: AsyncParsableCommand {
             valueName: "count"))
     var frames: UInt64?
 
+    @Option(
+        help: ArgumentHelp(
+            "Read commands while it runs from this file or FIFO, or from standard input (-).", valueName: "file"),
+        completion: .file())
+    var control: String?
+
     @Flag(help: "Print JSON lines on standard output instead of the table.")
     var json = false
 
@@ -71,7 +88,9 @@ struct RunCommand: AsyncParsableCommand {
     var quiet = false
 
     func validate() throws {
-        _ = try input()
+        if try input() == .standardInput, control == "-" {
+            throw ValidationError("standard input is the description already; give --control a file or a FIFO")
+        }
         if json, quiet { throw ValidationError("--json and --quiet exclude each other") }
         if frames == 0 { throw ValidationError("--frames needs at least one frame") }
     }
@@ -79,6 +98,7 @@ struct RunCommand: AsyncParsableCommand {
     func run() async throws {
         try libraries.load()
         let description = try input().loadOrExit()
+        let channel = try openControl()
         let graph = try makeGraph(description, CommandWords(words).variables)
         do throws(GraphError) {
             if let frames { try graph.endAfter(frames: frames) }
@@ -87,9 +107,17 @@ struct RunCommand: AsyncParsableCommand {
             throw ExitStatus.wrongDescription.exitCode
         }
         let run = GraphRun(
-            graph: graph, title: RunTitle.text(description), reporter: reporter, duration: duration?.seconds)
+            graph: graph, title: RunTitle.text(description), reporter: reporter, duration: duration?.seconds,
+            control: channel)
         let status = await run.run()
         if status != .success { throw status.exitCode }
+    }
+
+    private func openControl() throws -> ControlChannel? {
+        do { return try control.map { path throws(ControlError) in try ControlChannel(path) } } catch {
+            DiagnosticReport().error("--control \(error)")
+            throw ExitStatus.failure.exitCode
+        }
     }
 
     private func input() throws -> DescriptionInput { try .single(validating: words) }

@@ -49,6 +49,17 @@ extension Element {
         throw .wrongType(element: kind, property: name, expected: expected, value: "\(T.self)")
     }
 
+    /// Reads a property as text, as a description would write it.
+    public func propertyText(_ name: String) throws(PropertyError) -> String {
+        let specification = try specification(name)
+        guard specification.pointee.flags.rawValue & G_PARAM_READABLE.rawValue != 0 else {
+            throw .notReadable(element: kind, property: name)
+        }
+        var value = Value(type: specification.pointee.value_type)
+        g_object_get_property(raw.assumingMemoryBound(to: GObject.self), name, &value.raw)
+        return String(value) ?? value.serialized ?? ""
+    }
+
     /// Writes a property. What the element refuses is thrown, and the property keeps its value.
     public func setProperty<T: ValueConvertible>(_ name: String, to newValue: T) throws(PropertyError) {
         let specification = try writable(name)

@@ -83,6 +83,8 @@ struct JSONReporter: RunReporter {
         }
     }
 
+    mutating func control(_ reply: ControlReply) { print(reply) }
+
     mutating func finishing(_ reason: StopReason) { print(Finishing(reason: reason)) }
 
     mutating func failed(_ failure: RunFailure) {

@@ -53,6 +53,12 @@ struct LiveReporter: RunReporter {
         draw()
     }
 
+    mutating func control(_ reply: ControlReply) {
+        area.clear()
+        report.control(reply)
+        draw()
+    }
+
     mutating func finishing(_ reason: StopReason) {
         announcement = reason.announcement
         draw()

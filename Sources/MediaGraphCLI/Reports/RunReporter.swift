@@ -8,6 +8,8 @@ protocol RunReporter: Sendable {
     mutating func begin(_ title: String, _ rows: [ProgressSample.Row])
     mutating func progress(_ sample: ProgressSample)
     mutating func event(_ event: GraphEvent)
+    /// The graph was told something while it runs.
+    mutating func control(_ reply: ControlReply)
     /// Streams are asked to end.
     mutating func finishing(_ reason: StopReason)
     mutating func failed(_ failure: RunFailure)
@@ -21,6 +23,7 @@ protocol RunReporter: Sendable {
 extension RunReporter {
     var hasReader: Bool { true }
     mutating func release() {}
+    mutating func control(_ reply: ControlReply) { DiagnosticReport().control(reply) }
 }
 
 /// For `--quiet`: warnings and errors only.

@@ -9,6 +9,8 @@ struct GraphRun {
     let reporter: any RunReporter
     /// Seconds from PLAYING on.
     var duration: Double?
+    /// Where commands come from while it runs.
+    var control: ControlChannel?
 
     /// How long streams have to end once they were asked to.
     static let finishLimit = Duration.seconds(5)
@@ -39,6 +41,12 @@ struct GraphRun {
         do throws(GraphError) {
             try await graph.start()
             let timer = monitor.started()
+            control?.listen { [graph] line in
+                let reply = ControlCommand.reply(to: line) { command throws(ControlError) in
+                    try command.apply(to: graph)
+                }
+                if let reply { monitor.control(reply) }
+            }
             let alarm = Task { [duration] in
                 guard let duration else { return }
                 try await Task.sleep(for: .seconds(duration))

@@ -80,6 +80,8 @@ final class RunMonitor: Sendable {
 
     func event(_ event: GraphEvent) { queue.async { [self] in update { $0.reporter.event(event) } } }
 
+    func control(_ reply: ControlReply) { queue.async { [self] in update { $0.reporter.control(reply) } } }
+
     func finishing(_ reason: StopReason) { queue.async { [self] in update { $0.reporter.finishing(reason) } } }
 
     /// Keeps the counters as they are for the last report: the graph is about to be stopped, which resets some.

@@ -9,7 +9,8 @@ enum WorkCase: String, CaseIterable, Sendable, ExpressibleByArgument {
     case appsrc
     /// Frames edited in place.
     case transform
-    /// Frames that go by untouched: `preprocessor` without a handler beside `identity`. Both sides are timed as a whole.
+    /// Frames that go by untouched: `preprocessor` without a handler beside `identity`. Its frames are counted at
+    /// the end, so it is measured in instructions and allocations only.
     case passthrough
 
     /// What the case can be run with.

@@ -1,0 +1,53 @@
+import Foundation
+import Glibc
+
+/// Where a run reads commands from: standard input, a file or a FIFO.
+struct ControlChannel: Sendable {
+    private let descriptor: CInt
+
+    /// `-` is standard input. Throws the system's reason when the file can't be opened.
+    init(_ path: String) throws(ControlError) {
+        guard path != "-" else {
+            descriptor = STDIN_FILENO
+            return
+        }
+        var status = stat()
+        let isFIFO = stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO
+        // A FIFO that is open for writing here too never ends when one of its writers goes.
+        descriptor = open(path, (isFIFO ? O_RDWR : O_RDONLY) | O_CLOEXEC)
+        guard descriptor >= 0 else { throw .refused("\(path): \(String(cString: strerror(errno)))") }
+    }
+
+    /// Hands over each line, on a thread of its own, until the end of the file or of the process.
+    func listen(_ received: @escaping @Sendable (String) -> Void) {
+        Thread.detachNewThread {
+            var pending: [UInt8] = []
+            var chunk = [UInt8](repeating: 0, count: 4096)
+            while true {
+                let count = read(descriptor, &chunk, chunk.count)
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { break }
+                pending += chunk[..<count]
+                while let end = pending.firstIndex(of: UInt8(ascii: "\n")) {
+                    received(String(decoding: pending[..<end], as: UTF8.self))
+                    pending.removeSubrange(...end)
+                }
+            }
+            if !pending.isEmpty { received(String(decoding: pending, as: UTF8.self)) }
+        }
+    }
+}
+
+extension ControlCommand {
+    /// Reads one line and does what it says; `nil` for an empty one.
+    static func reply(to line: String, _ perform: (ControlCommand) throws(ControlError) -> ControlReply)
+        -> ControlReply?
+    {
+        do throws(ControlError) {
+            guard let command = try ControlCommand(line) else { return nil }
+            return try perform(command)
+        } catch {
+            return ControlReply(command: line, error: "\(error)")
+        }
+    }
+}

@@ -1,0 +1,116 @@
+import GStreamer
+import MediaGraph
+
+/// What a graph can be told while it runs, in one line.
+enum ControlCommand: Equatable {
+    case set(node: String, property: String, value: String)
+    case get(node: String, property: String)
+    case help
+
+    static let usage = """
+        set NODE.PROPERTY=VALUE   changes a property, as a description writes it (no quotes needed)
+        get NODE.PROPERTY         says what it is
+        help                      says this
+        """
+
+    /// `nil` for an empty line, and for one that begins with `#`.
+    init?(_ line: String) throws(ControlError) {
+        let text = line.drop { $0.isWhitespace }
+        guard let end = text.firstIndex(where: \.isWhitespace) ?? Optional(text.endIndex), !text.isEmpty,
+            !text.hasPrefix("#")
+        else { return nil }
+        let rest = Self.trimmed(text[end...])
+        switch text[..<end] {
+        case "set":
+            guard let equals = rest.firstIndex(of: "=") else { throw .syntax("set NODE.PROPERTY=VALUE") }
+            let (node, property) = try Self.place(Self.trimmed(rest[..<equals]), "set NODE.PROPERTY=VALUE")
+            let value = Self.trimmed(rest[rest.index(after: equals)...])
+            self = .set(node: node, property: property, value: String(value))
+        case "get":
+            let (node, property) = try Self.place(rest, "get NODE.PROPERTY")
+            self = .get(node: node, property: property)
+        case "help": self = .help
+        case let word:
+            throw .unknown(String(word), nearest: NearestName.find(String(word), among: ["set", "get", "help"]))
+        }
+    }
+
+    private static func place(_ text: Substring, _ usage: String) throws(ControlError) -> (String, String) {
+        // A node's name may have a dot, a property's can't.
+        guard let dot = text.lastIndex(of: "."), dot != text.startIndex, text.index(after: dot) != text.endIndex,
+            !text.contains(where: \.isWhitespace)
+        else { throw .syntax(usage) }
+        return (String(text[..<dot]), String(text[text.index(after: dot)...]))
+    }
+
+    private static func trimmed(_ text: Substring) -> Substring {
+        var rest = text.drop(while: \.isWhitespace)
+        while rest.last?.isWhitespace == true { rest.removeLast() }
+        return rest
+    }
+}
+
+/// Why a line changed nothing.
+enum ControlError: Error, Equatable, CustomStringConvertible {
+    case unknown(String, nearest: String?)
+    case syntax(String)
+    case refused(String)
+
+    var description: String {
+        switch self {
+        case .unknown(let word, let nearest):
+            "no command \"\(word)\"" + (nearest.map { "; did you mean \"\($0)\"?" } ?? ": try set, get or help")
+        case .syntax(let usage): "expected \(usage)"
+        case .refused(let reason): reason
+        }
+    }
+}
+
+extension ControlCommand {
+    /// Does it, on a thread that may wait. `nil` for `help`.
+    func apply(to graph: Graph) throws(ControlError) -> ControlReply {
+        switch self {
+        case .help: return ControlReply(command: "help")
+        case .get(let node, let property):
+            return ControlReply(
+                command: "get", node: node, property: property,
+                value: try Self.value(property, of: Self.element(node, of: graph)))
+        case .set(let node, let property, let value):
+            let element = try Self.element(node, of: graph)
+            try Self.set(property, of: element, to: value)
+            return ControlReply(
+                command: "set", node: node, property: property, value: try Self.value(property, of: element))
+        }
+    }
+
+    private static func element(_ name: String, of graph: Graph) throws(ControlError) -> Element {
+        do { return try graph.element(name) } catch {
+            guard case .noSuchNode(_, let known) = error, let nearest = NearestName.find(name, among: known) else {
+                throw .refused("\(error)")
+            }
+            throw .refused("no element is named \"\(name)\"; did you mean \"\(nearest)\"?")
+        }
+    }
+
+    private static func value(_ property: String, of element: Element) throws(ControlError) -> String {
+        do { return try element.propertyText(property) } catch { throw refusal(error, element) }
+    }
+
+    private static func set(_ property: String, of element: Element, to value: String) throws(ControlError) {
+        // A node refuses by itself; a stock element would only warn on the terminal, or do something undefined.
+        if let info = element.factoryName.flatMap(ElementFactoryInfo.find)?.property(property),
+            info.isConstructOnly || (info.isLockedWhileRunning && element.state >= .paused)
+        {
+            throw .refused("\(element.name)'s property \(property) is locked while the element is running")
+        }
+        do { try element.setProperty(property, parsing: value) } catch { throw refusal(error, element) }
+    }
+
+    private static func refusal(_ error: PropertyError, _ element: Element) -> ControlError {
+        guard case .noSuchProperty(_, let property) = error,
+            let known = element.factoryName.flatMap(ElementFactoryInfo.find)?.properties.map(\.name),
+            let nearest = NearestName.find(property, among: known)
+        else { return .refused("\(error)") }
+        return .refused("\(error); did you mean \"\(nearest)\"?")
+    }
+}

@@ -1,0 +1,117 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import MediaGraphCLI
+
+/// `run --control`: a graph is told something while it runs.
+@Suite struct ControlTests {
+    struct Reply: Decodable {
+        var event: String
+        var command: String?
+        var node: String?
+        var property: String?
+        var value: String?
+        var error: String?
+        var frames: UInt64?
+        var reason: String?
+    }
+
+    private static func events(_ output: String) throws -> [Reply] {
+        try output.split(separator: "\n").map { try JSONDecoder().decode(Reply.self, from: Data($0.utf8)) }
+    }
+
+    @Test("GR-10 a line says what to do: set, get, help; empty lines and comments nothing")
+    func lines() throws {
+        #expect(try ControlCommand("set a.b=c d") == .set(node: "a", property: "b", value: "c d"))
+        #expect(try ControlCommand("  set  a.b = x=1,y=2 ") == .set(node: "a", property: "b", value: "x=1,y=2"))
+        #expect(try ControlCommand("set a.b=") == .set(node: "a", property: "b", value: ""))
+        #expect(try ControlCommand("get a.b.c") == .get(node: "a.b", property: "c"))
+        #expect(try ControlCommand("help") == .help)
+        #expect(try ControlCommand("") == nil)
+        #expect(try ControlCommand(" # set a.b=c") == nil)
+    }
+
+    @Test(
+        "GR-10 a line that says nothing says what was expected",
+        arguments: [
+            ("set a.b", "expected set NODE.PROPERTY=VALUE"), ("set =1", "expected set NODE.PROPERTY=VALUE"),
+            ("set a=1", "expected set NODE.PROPERTY=VALUE"), ("get", "expected get NODE.PROPERTY"),
+            ("get a b.c", "expected get NODE.PROPERTY"), ("sett a.b=c", "no command \"sett\"; did you mean \"set\"?"),
+            ("quit", "no command \"quit\": try set, get or help"),
+        ])
+    func wrongLines(line: String, message: String) {
+        let error = #expect(throws: ControlError.self) { try ControlCommand(line) }
+        #expect(error.map { "\($0)" } == message)
+    }
+
+    @Test(
+        "GR-10 handlers and properties change while a run goes on, and each line is answered; what is refused changes nothing"
+    )
+    func whileRunning() throws {
+        let folder = TemporaryFolder()
+        let fifo = folder.path("control")
+        #expect(mkfifo(fifo, 0o600) == 0)
+        let program = try LiveProgram(
+            "run", "--json", "--control", fifo,
+            """
+            videotestsrc is-live=true name=camera ! video/x-raw,format=I420,width=64,height=48,framerate=30/1 !
+            preprocessor name=mark ! rawdatapipe name=seen handler=count
+            """)
+        #expect(program.waits { $0.output.contains("\"progress\"") })
+        let control = try #require(FileHandle(forWritingAtPath: fifo))
+        let lines = [
+            "set mark.handler=pixelate", "set mark.options=block=8", "get mark.handler", "set mark.handler=grayscale",
+            "get mark.options", "set mark.handler=pixelat", "set camera.pattern=ball", "set seen.resolution=90p",
+            "set mrk.handler=invert", "set mark.handlr=invert", "nonsense", "get mark.handler",
+        ]
+        // Two writers, one after the other: the end of the first is not the end of the control.
+        try control.write(contentsOf: Data((lines.prefix(6).joined(separator: "\n") + "\n").utf8))
+        try control.close()
+        let second = try #require(FileHandle(forWritingAtPath: fifo))
+        try second.write(contentsOf: Data((lines.dropFirst(6).joined(separator: "\n") + "\n").utf8))
+        #expect(
+            program.waits {
+                $0.output.components(separatedBy: "\"event\":\"control\"").count == lines.count + 1
+            })
+        try second.close()
+        program.send(SIGINT)
+        #expect(program.end() == 0)
+        let replies = try Self.events(program.output).filter { $0.event == "control" }
+        let answers = replies.map { $0.error ?? "\($0.node ?? "").\($0.property ?? "") = \($0.value ?? "")" }
+        #expect(
+            answers.prefix(5) == [
+                "mark.handler = pixelate", "mark.options = block=8", "mark.handler = pixelate",
+                "mark.handler = grayscale", "mark.options = ",
+            ])
+        #expect(answers[5].contains("expected one of"), "\(answers[5])")
+        #expect(answers[6].hasPrefix("camera.pattern = "), "\(answers[6])")
+        #expect(answers[7].contains("locked while the element is running"), "\(answers[7])")
+        #expect(answers[8] == "no element is named \"mrk\"; did you mean \"mark\"?")
+        #expect(answers[9] == "preprocessor has no property \"handlr\"; did you mean \"handler\"?")
+        #expect(answers[10] == "no command \"nonsense\": try set, get or help")
+        #expect(answers[11] == "mark.handler = grayscale")
+    }
+
+    @Test("GR-10 commands come from standard input, and its end is not the run's")
+    func standardInput() throws {
+        let run = try Program.shell(
+            """
+            printf 'get p.handler\\nhelp' | mediagraph run --json --control - \
+                'videotestsrc is-live=true ! preprocessor name=p handler=invert ! fakesink' | sed '/"help"/q'
+            echo ${PIPESTATUS[1]}
+            """)
+        #expect(run.output.contains("\"value\":\"invert\""), "\(run.output) \(run.errors)")
+        #expect(run.output.hasSuffix("\n0\n"))
+    }
+
+    @Test("GR-10 a control that can't be read is an error before anything runs")
+    func unreadable() throws {
+        let missing = try Program.run("run", "--control", "/nonexistent/control", "videotestsrc ! fakesink")
+        #expect(missing.status == 1)
+        #expect(missing.errors.contains("No such file or directory"))
+        let twice = try Program.run("run", "--control", "-", "-")
+        #expect(twice.status == 64)
+        #expect(twice.errors.contains("standard input is the description already"))
+    }
+}
