@@ -8,6 +8,7 @@ let package = Package(
     name: "MediaGraph",
     products: [
         .library(name: "MediaGraph", targets: ["MediaGraph"]),
+        .library(name: "MediaGraphTesting", targets: ["MediaGraphTesting"]),
         .library(name: "gstmediagraph", type: .dynamic, targets: ["GstMediaGraph"]),
         .executable(name: "mediagraph", targets: ["MediaGraphCLI"]),
     ],
@@ -39,14 +40,19 @@ let package = Package(
                 "GStreamer", "MediaGraph", .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]
         ),
-        .systemLibrary(name: "CGStreamerCheck", path: "Tests/CGStreamerCheck", pkgConfig: "gstreamer-check-1.0"),
+        .systemLibrary(name: "CGStreamerCheck", pkgConfig: "gstreamer-check-1.0"),
         .target(
-            name: "TestSupport", dependencies: ["CGStreamer", "CGStreamerCheck", "GStreamer", "MediaGraph"],
+            name: "MediaGraphTesting", dependencies: ["CGStreamer", "CGStreamerCheck", "GStreamer", "MediaGraph"],
+            swiftSettings: lifetimes
+        ),
+        .target(
+            name: "TestSupport", dependencies: ["GStreamer", "MediaGraph", "MediaGraphTesting"],
             path: "Tests/TestSupport", swiftSettings: lifetimes
         ),
         .executableTarget(name: "LeakProbe", dependencies: ["GStreamer", "MediaGraph"], path: "Tests/LeakProbe"),
         .testTarget(
-            name: "MediaGraphTests", dependencies: ["GStreamer", "MediaGraph", "TestSupport", "LeakProbe"],
+            name: "MediaGraphTests",
+            dependencies: ["GStreamer", "MediaGraph", "MediaGraphTesting", "TestSupport", "LeakProbe"],
             swiftSettings: lifetimes
         ),
         .testTarget(name: "MediaGraphCLITests", dependencies: ["MediaGraph", "MediaGraphCLI", "TestSupport"]),

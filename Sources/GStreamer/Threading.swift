@@ -79,6 +79,9 @@ public final class NativeThread: @unchecked Sendable {
 
     public var isCurrent: Bool { g_thread_self() == raw }
 
+    /// Lets it run to its end by itself. Instead of `join`, once.
+    public func detach() { g_thread_unref(raw) }
+
     /// Waits for its end; on the thread itself it only lets go. Call once.
     public func join() {
         if isCurrent { g_thread_unref(raw) } else { g_thread_join(raw) }

@@ -5,7 +5,7 @@ public func waitUntil(_ condition: () -> Bool) -> Bool {
     let deadline = monotonicNanoseconds() + 10_000_000_000
     while monotonicNanoseconds() < deadline {
         if condition() { return true }
-        pause()
+        sleepBriefly()
     }
     return condition()
 }

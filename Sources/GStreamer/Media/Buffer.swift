@@ -16,6 +16,12 @@ public struct Buffer: ~Copyable, @unchecked Sendable {
         self.raw = raw
     }
 
+    /// A new buffer whose every byte is `value`; `nil` when there is no memory.
+    public init?(filledWith value: UInt8, count: Int) {
+        self.init(size: count)
+        gst_buffer_memset(raw, 0, value, gsize(count))
+    }
+
     /// A buffer around the caller's memory, which must stay as it is until `release` runs (on any thread). No copy.
     public init(
         wrapping memory: UnsafeMutableRawBufferPointer, context: UnsafeMutableRawPointer?,

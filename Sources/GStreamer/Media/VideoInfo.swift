@@ -152,7 +152,9 @@ public struct Colorimetry: Sendable, Equatable, CustomStringConvertible {
 
 extension VideoInfo {
     /// The same video in another format and size: rate, interlacing and, within YUV, colorimetry stay.
-    public func converted(to format: VideoFormat, size: (width: Int, height: Int), squarePixels: Bool) -> VideoInfo? {
+    public func converted(to format: VideoFormat, size: (width: Int, height: Int), squarePixels: Bool = false)
+        -> VideoInfo?
+    {
         guard var result = VideoInfo(format, width: size.width, height: size.height, framesPerSecond: framesPerSecond)
         else { return nil }
         let isYUV = raw.finfo.pointee.flags.rawValue & GST_VIDEO_FORMAT_FLAG_YUV.rawValue != 0
@@ -180,4 +182,15 @@ extension Fraction: ValueConvertible {
     }
 
     public func store(in value: inout Value) { gst_value_set_fraction(&value.raw, numerator, denominator) }
+}
+
+extension VideoInfo {
+    /// The same picture in memory that has room for so many more pixels at the end of each row. `nil` when GStreamer
+    /// refuses.
+    public func padded(byPixels padding: Int) -> VideoInfo? {
+        var (info, alignment) = (raw, GstVideoAlignment())
+        gst_video_alignment_reset(&alignment)
+        alignment.padding_right = guint(padding)
+        return gst_video_info_align(&info, &alignment) != 0 ? VideoInfo(info) : nil
+    }
 }

@@ -3,7 +3,7 @@ import CGStreamerShims
 
 /// A top-level bin with a clock and a bus.
 public final class Pipeline: Element, @unchecked Sendable {
-    private var pipeline: UnsafeMutablePointer<GstPipeline> { raw.assumingMemoryBound(to: GstPipeline.self) }
+    var pipeline: UnsafeMutablePointer<GstPipeline> { raw.assumingMemoryBound(to: GstPipeline.self) }
 
     /// An empty pipeline.
     public init(name: String? = nil) {

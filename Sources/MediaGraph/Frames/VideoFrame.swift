@@ -97,7 +97,7 @@ public struct VideoFrame: ~Copyable, ~Escapable {
     public var packedBytes: [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(packedLength)
-        try? withPackedRows { row in for index in row.indices { bytes.append(row[index]) } }
+        try? withPackedRows { row in row.withUnsafeBufferPointer { bytes.append(contentsOf: $0) } }
         return bytes
     }
 }

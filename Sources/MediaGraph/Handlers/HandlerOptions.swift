@@ -138,7 +138,7 @@ public final class HandlerOptions: Sendable {
     }
 
     /// Throws when something was given that nobody asked for.
-    func refuseUnknown() throws(MediaGraphError) {
+    package func refuseUnknown() throws(MediaGraphError) {
         let asked = asked.withLock { $0 }
         guard let unknown = structure.fieldNames.first(where: { !asked.contains($0) }) else { return }
         let known = asked.sorted().joined(separator: ", ")

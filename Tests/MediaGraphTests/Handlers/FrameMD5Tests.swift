@@ -1,5 +1,6 @@
 import GStreamer
 import MediaGraph
+import MediaGraphTesting
 import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct FrameMD5Tests {
@@ -60,10 +61,12 @@ import Testing
     @Test("framemd5 counts nanoseconds where the rate is variable")
     func variableRate() async throws {
         let folder = try TemporaryFolder()
-        let frame = FrameDescription(width: 2, height: 2, format: .i420Limited)
+        let frames = [[1, 2, 3, 4, 5, 6], [6, 5, 4, 3, 2, 1]].map {
+            TestFrame(.i420Limited, width: 2, height: 2, bytes: $0)
+        }
         let graph = try Graph(
             "videosource name=in pace=fast ! rawdatapipe handler=framemd5 options=\"location=\(folder.file("out"))\"")
-        try graph.videoSource("in").attach(FrameList([[1, 2, 3, 4, 5, 6], [6, 5, 4, 3, 2, 1]], frame))
+        try graph.videoSource("in").attach(FrameListSource(frames, rate: nil))
         try await graph.run()
         let lines = try folder.readText("out").split(separator: "\n")
         #expect(lines.contains("#tb 0: 1/1000000000"))

@@ -1,6 +1,7 @@
 import Foundation
 import GStreamer
 import MediaGraph
+import MediaGraphTesting
 import TestSupport
 import Testing
 
@@ -40,7 +41,7 @@ import Testing
             let input = noise(format.packedLength(width: 33, height: 17))
             let graph = try Graph("videosource name=in pace=fast ! rawdatapipe name=out format=\(name.uppercased())")
             try graph.videoSource("in").attach(
-                FrameList([input], FrameDescription(width: 33, height: 17, format: FrameFormat(format))))
+                FrameListSource([TestFrame(FrameFormat(format), width: 33, height: 17, bytes: input)]))
             let kept = Log<OwnedVideoFrame>()
             try graph.rawDataPipe("out").receive { kept.add($0.retain()) }
             try await graph.run()
@@ -79,16 +80,15 @@ import Testing
 
     /// The luma of each thumbnail's middle on a sheet of grey frames.
     private func sheet(_ count: Int, _ options: String, columns: Int, rows: Int) async throws -> [Int] {
-        let frames = (0..<count).map { [UInt8](repeating: UInt8($0 * 2), count: 32 * 18 * 3) }
+        let frames = (0..<count).map {
+            TestFrame(FrameFormat(.rgb24), width: 32, height: 18, filledWith: UInt8($0 * 2))
+        }
         let graph = try Graph(
             """
             videosource name=in pace=fast ! rawdatapipe format=RGB24 handler=contactsheet
             options="location=\(folder.file("sheet.png")),width=16,\(options)"
             """)
-        try graph.videoSource("in").attach(
-            FrameList(
-                frames,
-                FrameDescription(width: 32, height: 18, format: FrameFormat(.rgb24), framesPerSecond: Fraction(25, 1))))
+        try graph.videoSource("in").attach(FrameListSource(frames))
         try await graph.run()
         let (width, height) = (columns * 20 + 4, rows * 13 + 4)
         let bytes = try pixels("sheet.png", "gray")

@@ -82,19 +82,19 @@ final class Counter: VideoSource, NamedHandler {
 }
 
 /// The pattern: a luma ramp that moves by two columns a frame, and slowly turning chroma.
-struct CounterCanvas {
+package struct CounterCanvas {
     let width: Int
     let height: Int
-    private(set) var bytes: [UInt8]
+    package private(set) var bytes: [UInt8]
 
-    init(width: Int, height: Int) {
+    package init(width: Int, height: Int) {
         self.width = width
         self.height = height
         bytes = [UInt8](repeating: 128, count: VideoFormat.i420.packedLength(width: width, height: height))
     }
 
     /// Draws frame `number`: the same bytes for the same number and size.
-    mutating func draw(_ number: UInt32) {
+    package mutating func draw(_ number: UInt32) {
         let shift = Int(number &* 2 & 0xFF)
         var firstRow = [UInt8](repeating: 0, count: width)
         for x in 0..<width { firstRow[x] = UInt8(16 + ((x + shift) & 0xFF) * 219 / 255) }

@@ -14,14 +14,15 @@ public enum FrameNumber {
         }
     }
 
-    /// The number in a frame of any YUV format, at the size at which it was drawn. Throws for formats without luma.
+    /// The number in a frame at the size at which it was drawn: by its luma, in RGB by green, which is most of that.
     public static func read(_ frame: borrowing VideoFrame) throws(MediaGraphError) -> UInt32 {
-        let luma = try frame.plane(.y)
+        let plane = try frame.plane(frame.format.isYUV ? .y : .packed)
+        let offset = frame.format.colorOffsets?.green ?? 0
         let cell = cell(width: frame.width)
-        let row = luma.row(min(cell, frame.height) / 2)
+        let row = plane.row(min(cell, frame.height) / 2)
         var number: UInt32 = 0
         for bit in 0..<min(32, frame.width) {
-            number = number << 1 | (row[bit * cell + cell / 2] >= 128 ? 1 : 0)
+            number = number << 1 | (row[(bit * cell + cell / 2) * plane.pixelStride + offset] >= 128 ? 1 : 0)
         }
         return number
     }

@@ -50,6 +50,8 @@ final class VideoGate: Sendable {
 
     let statistics = NodeStatistics()
     private let monitor = BlockingMonitor(State())
+    /// Senders that wait for the clock.
+    private let alarm = ClockAlarm()
     private let appSource: AppSource
     private let owner: WeakElement
     /// Called on the sender's thread when downstream has asked for new caps.
@@ -104,6 +106,7 @@ final class VideoGate: Sendable {
             if state.hasAnnounced, !state.hasEnded { appSource.pushSticky(StreamStatus.event(on: false)) }
             state.phase = .stopped
         }
+        alarm.cancel()
     }
 
     func downstreamReconfigured() {
@@ -243,9 +246,7 @@ final class VideoGate: Sendable {
         while true {
             guard monitor.withLock(wakes: false, { isSending($0) }) else { return false }
             guard pace == .live, let now = appSource.currentRunningTime, now < time else { return true }
-            let left = Int64((time.nanoseconds - now.nanoseconds) / 1000)
-            // Wakes early when sending stops; woken for any other reason it looks at the clock again.
-            _ = monitor.wait(timeout: max(1, left)) { isSending($0) ? nil : true }
+            alarm.wait(for: time, of: appSource) { !monitor.withLock(wakes: false, { isSending($0) }) }
         }
     }
 

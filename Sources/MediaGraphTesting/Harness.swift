@@ -2,7 +2,10 @@ import CGStreamer
 import CGStreamerCheck
 import GStreamer
 
-/// GStreamer's own harness: one element with pads of the test's around it and a clock that stands still.
+/// GStreamer's own harness (`GstHarness`): one element with pads of the test's around it and a clock that stands still.
+///
+/// For what a handler can't see from inside: caps, events, queries and buffers of the node that runs it, or of any element.
+/// For the handler alone there are `ProcessorHarness` and `ConsumerHarness`.
 public final class Harness {
     private let raw: UnsafeMutablePointer<GstHarness>
     public let element: Element
@@ -24,12 +27,14 @@ public final class Harness {
     /// What the test's source answers to LATENCY; a harness is live, on a clock that stands still, unless told.
     public func setLive(_ on: Bool) { gst_harness_set_live(raw, on ? 1 : 0) }
 
+    /// Starts an element without a sink pad.
     public func play() { gst_harness_play(raw) }
 
     /// Pushes one buffer.
     @discardableResult
     public func push(_ buffer: consuming Buffer) -> FlowReturn { FlowReturn(gst_harness_push(raw, buffer.take())) }
 
+    /// Pushes a buffer with a copy of these bytes.
     @discardableResult
     public func push(_ bytes: [UInt8], at timestamp: ClockTime = .zero) -> FlowReturn {
         let buffer = Buffer(bytes)
@@ -37,7 +42,7 @@ public final class Harness {
         return push(buffer)
     }
 
-    /// What the element has pushed; `nil` after five seconds without.
+    /// The next buffer that the element has pushed; `nil` after five seconds without.
     public func pull() -> Buffer? {
         let deadline = monotonicNanoseconds() + 5_000_000_000
         while monotonicNanoseconds() < deadline {
@@ -47,11 +52,13 @@ public final class Harness {
         return nil
     }
 
+    /// Events that a test can push.
     public enum Event {
         case endOfStream, flushStart, flushStop, gap(ClockTime, ClockTime), caps(String), segment, streamStart(String)
         case custom(Structure)
     }
 
+    /// Pushes an event; false when the element refuses it.
     @discardableResult
     public func push(_ event: Event) -> Bool {
         let raw: UnsafeMutablePointer<GstEvent>
@@ -103,15 +110,9 @@ extension Buffer {
         self.init(taking: raw)
     }
 
+    /// Which buffer it is: that of another one differs as long as both live.
     public var address: UInt { UInt(bitPattern: raw) }
 
-    public var bytes: [UInt8] {
-        let size = Int(gst_buffer_get_size(raw))
-        return [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
-            count = Int(gst_buffer_extract(raw, 0, buffer.baseAddress, gsize(size)))
-        }
-    }
+    /// A copy of what is in it.
+    public var bytes: [UInt8] { access.bytes }
 }
-
-/// Two milliseconds.
-func pause() { g_usleep(2000) }

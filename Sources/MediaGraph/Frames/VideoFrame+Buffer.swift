@@ -1,0 +1,28 @@
+import CMediaGraphABI
+import GStreamer
+
+extension BufferAccess {
+    /// Lends the buffer as a frame, for code that has a handler to call and no node around it. `info` says how it lies.
+    package func withFrame<R>(
+        _ info: VideoInfo, timestamp: ClockTime?, captureTime: UInt64?, rotation: Rotation,
+        _ body: (inout VideoFrame) throws -> R
+    ) throws -> R {
+        let caps = info.caps
+        let result = try withVideoFrame(info, .readWrite) { mapped in
+            var source = MGVideoFrame(
+                mapped: mapped.frame, buffer: raw, caps: caps.raw, running_time: UInt64(timestamp.raw),
+                presentation_timestamp: UInt64(timestamp.raw), capture_time: captureTime ?? 0,
+                rotation: rotation.rawValue)
+            return try withUnsafePointer(to: &source) { pointer in
+                guard var frame = VideoFrame(pointer) else {
+                    throw MediaGraphError.unsupported(.init("frame", actual: info.formatName))
+                }
+                return try body(&frame)
+            }
+        }
+        guard let result else {
+            throw MediaGraphError.internalError(.init("frame", actual: "its buffer can't be mapped"))
+        }
+        return result
+    }
+}
