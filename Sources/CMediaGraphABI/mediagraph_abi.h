@@ -33,7 +33,7 @@ typedef struct {
 } MGVideoFrame;
 
 // MG_STOP: the handler decided that the stream must end, and `error` says why. MG_FAILED: it failed at this frame.
-static const int32_t MG_PASS = 0, MG_DROP = 1, MG_STOP = 2, MG_FAILED = -1;
+static const int32_t MG_PASS = 0, MG_DROP = 1, MG_STOP = 2, MG_GONE = 3, MG_FAILED = -1;
 
 // A pre-processor's handler. `process` runs on the streaming thread, one frame at a time.
 typedef struct {
@@ -56,7 +56,8 @@ typedef struct {
     // Any thread: a `frame` that waits returns at once, and none waits until `resume`.
     void (*interrupt)(void *context);
     void (*resume)(void *context);
-    // MG_PASS, MG_FAILED, or MG_DROP from one that queues by itself: this frame or an older one was lost.
+    // MG_PASS, MG_FAILED, MG_DROP from one that queues by itself: this frame or an older one was lost; or MG_GONE from a
+    // delegate that is no more: it will not be called again.
     int32_t (*frame)(void *context, const MGVideoFrame *frame, MGError *error);
     void (*status)(void *context, int32_t on);
     int32_t (*end)(void *context, MGError *error);  // end of stream: nothing follows until the next start
@@ -65,6 +66,9 @@ typedef struct {
     char name[64];
     int32_t memory_mode;  // 0: whatever the pipe says; 1: stack; 2: heap
     int32_t queues;       // 1: it queues by itself, so the pipe calls it on the streaming thread
+    // A delegate's: what it is told apart by, and whether it is still there (NULL: always). Any thread.
+    const void *identity;
+    int32_t (*is_alive)(void *context);
 } MGVideoConsumer;
 
 typedef struct {
@@ -123,6 +127,10 @@ typedef struct {
     int32_t (*set_source)(GstElement *node, const MGVideoSource *source, MGError *error);
     int32_t (*set_processor)(GstElement *node, const MGVideoProcessor *processor, MGError *error);
     int32_t (*set_consumer)(GstElement *node, const MGVideoConsumer *consumer, MGError *error);
+    // One of many receivers, with a resolution (Resolution) of its own; while running too.
+    int32_t (*subscribe)(GstElement *node, const MGVideoConsumer *consumer, int32_t resolution, MGError *error);
+    // Returns when no callback is in flight and none will come; from inside one at once.
+    int32_t (*unsubscribe)(GstElement *node, const void *identity, MGError *error);
 } MGNodeDoor;
 
 static const int32_t MG_HANDLER_SOURCE = 1, MG_HANDLER_PROCESSOR = 2, MG_HANDLER_CONSUMER = 3;

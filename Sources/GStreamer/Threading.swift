@@ -36,6 +36,9 @@ public final class BlockingMonitor<State>: @unchecked Sendable {
         return result
     }
 
+    /// Waiting threads look again.
+    public func wake() { g_cond_broadcast(condition) }
+
     /// Waits until `body` gives a value. With a timeout in microseconds, `nil` when it has run out.
     @inlinable
     public func wait<R>(timeout microseconds: Int64? = nil, _ body: (inout State) -> R?) -> R? {
@@ -92,8 +95,9 @@ public final class NativeThread: @unchecked Sendable {
 @inlinable
 public func monotonicNanoseconds() -> UInt64 { UInt64(gst_util_get_timestamp()) }
 
-/// A millisecond, for a streaming thread that must let another one have a lock. Never in a Swift task.
-public func sleepBriefly() { g_usleep(1000) }
+/// A number for the thread that calls, as long as it lives.
+@inlinable
+public func currentThread() -> UInt { UInt(pthread_self()) }
 
 /// Wall clock, Unix nanoseconds.
 @inlinable

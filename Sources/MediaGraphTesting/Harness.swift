@@ -82,6 +82,24 @@ public final class Harness {
         return gst_harness_push_event(self.raw, raw) != 0
     }
 
+    /// The test's source answers LATENCY as live when `knows`, and not at all before.
+    public func answerLatency(_ knows: @escaping @Sendable () -> Bool) {
+        let box = Unmanaged.passRetained(Box(knows)).toOpaque()
+        gst_pad_set_query_function_full(
+            raw.pointee.srcpad,
+            { pad, parent, query in
+                guard query!.pointee.type == GST_QUERY_LATENCY else { return gst_pad_query_default(pad, parent, query) }
+                guard Unmanaged<Box>.fromOpaque(pad!.pointee.querydata).takeUnretainedValue().knows() else { return 0 }
+                gst_query_set_latency(query, 1, 0, GstClockTime.max)
+                return 1
+            }, box, { Unmanaged<Box>.fromOpaque($0!).release() })
+    }
+
+    private final class Box: Sendable {
+        let knows: @Sendable () -> Bool
+        init(_ knows: @escaping @Sendable () -> Bool) { self.knows = knows }
+    }
+
     /// The types of the events that have come out, oldest first.
     public func pulledEvents() -> [String] {
         var names: [String] = []

@@ -37,6 +37,25 @@ GParamSpec *cgst_param_spec_ranged_uint64(const char *name, const char *nick, co
 /// GST_MINI_OBJECT_FLAG_SET with GST_MINI_OBJECT_FLAG_MAY_BE_LEAKED.
 void cgst_mini_object_may_be_leaked(void *object);
 
+/// gst_pad_chain for a pad inside a bin that is reached through the bin's own pad only, which has done the rest: taken the
+/// parent, run the probes, kept the flow's result. Under the pad's stream lock, as flushes and changes of state need it.
+static inline GstFlowReturn cgst_pad_chain_inside(GstPad *pad, GstBuffer *buffer) {
+    GstFlowReturn flow = GST_FLOW_OK;
+    GST_PAD_STREAM_LOCK(pad);
+    if (G_UNLIKELY(GST_PAD_IS_FLUSHING(pad))) {
+        flow = GST_FLOW_FLUSHING;
+    } else if (G_UNLIKELY(GST_PAD_IS_EOS(pad))) {
+        flow = GST_FLOW_EOS;
+    }
+    if (G_LIKELY(flow == GST_FLOW_OK)) {
+        flow = GST_PAD_CHAINFUNC(pad)(pad, GST_OBJECT_PARENT(pad), buffer);
+    } else {
+        gst_buffer_unref(buffer);
+    }
+    GST_PAD_STREAM_UNLOCK(pad);
+    return flow;
+}
+
 /// The class structure of an instance (G_OBJECT_GET_CLASS).
 void *cgst_class_of(void *instance);
 

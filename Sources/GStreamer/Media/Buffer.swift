@@ -72,16 +72,24 @@ public struct BufferAccess {
 
     /// Wall-clock time of capture, Unix nanoseconds (`GstReferenceTimestampMeta`, `timestamp/x-unix`).
     public var captureTime: UInt64? {
-        guard let meta = gst_buffer_get_reference_timestamp_meta(raw, ReferenceClock.unix.raw) else { return nil }
+        guard let meta = gst_buffer_get_reference_timestamp_meta(raw, ReferenceClock.unix.caps) else { return nil }
         return UInt64(meta.pointee.timestamp)
     }
 
     /// Adds the wall-clock time of capture.
     public func setCaptureTime(_ unixNanoseconds: UInt64) {
-        gst_buffer_add_reference_timestamp_meta(raw, ReferenceClock.unix.raw, GstClockTime(unixNanoseconds), .max)
+        gst_buffer_add_reference_timestamp_meta(raw, ReferenceClock.unix.caps, GstClockTime(unixNanoseconds), .max)
     }
 }
 
-private enum ReferenceClock {
-    static let unix = Caps("timestamp/x-unix")!.constant
+/// The clock that a reference timestamp is of, without a reference to count for each frame.
+///
+/// `@unchecked Sendable`: points to caps that are never written and never freed.
+private struct ReferenceClock: @unchecked Sendable {
+    let caps: UnsafeMutablePointer<GstCaps>
+
+    static let unix: ReferenceClock = {
+        let caps = Caps("timestamp/x-unix")!.constant
+        return withExtendedLifetime(caps) { ReferenceClock(caps: gst_caps_ref(caps.raw)) }
+    }()
 }

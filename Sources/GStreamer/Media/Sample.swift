@@ -13,12 +13,12 @@ public struct Sample: ~Copyable {
 
     /// Whether the caps are the very object `caps`: cheaper than comparing, and true for all frames between two changes.
     @inlinable
-    public func hasCaps(_ caps: Caps) -> Bool { gst_sample_get_caps(raw) == caps.raw }
+    public func hasCaps(at identity: UInt) -> Bool { UInt(bitPattern: gst_sample_get_caps(raw)) == identity }
 
-    /// Running time of the buffer's presentation timestamp in the sample's segment.
+    /// Running time of its buffer's presentation timestamp in the sample's segment.
     @inlinable
-    public var runningTime: ClockTime? {
-        guard let buffer, let segment = gst_sample_get_segment(raw) else { return nil }
+    public func runningTime(of buffer: BufferAccess) -> ClockTime? {
+        guard let segment = gst_sample_get_segment(raw) else { return nil }
         return ClockTime(raw: gst_segment_to_running_time(segment, GST_FORMAT_TIME, buffer.raw.pointee.pts))
     }
 }

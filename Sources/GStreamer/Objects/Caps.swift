@@ -33,6 +33,9 @@ public final class Caps: @unchecked Sendable, Hashable, CustomStringConvertible 
 
     public static var any: Caps { Caps(taking: gst_caps_new_any()) }
 
+    /// Which object it is, for comparing without a look inside.
+    public var identity: UInt { UInt(bitPattern: raw) }
+
     public var isEmpty: Bool { gst_caps_is_empty(raw) != 0 }
     public var isAny: Bool { gst_caps_is_any(raw) != 0 }
     public var isFixed: Bool { gst_caps_is_fixed(raw) != 0 }

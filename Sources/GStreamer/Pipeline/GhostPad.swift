@@ -1,4 +1,5 @@
 import CGStreamer
+import CGStreamerShims
 
 /// A bin's pad that stands for a child's.
 public struct GhostPad: Sendable {
@@ -58,7 +59,8 @@ public struct GhostPad: Sendable {
     }
 
     /// Buffers go straight to the child's pad. By default they pass the ghost's hidden inner pad too, which pushes them on
-    /// as an element would: some 800 instructions a buffer, for a pad that nobody can see or relink.
+    /// as an element would: some 800 instructions a buffer, for a pad that nobody can see or relink, and another 300 for
+    /// what the child's pad does all over again.
     ///
     /// For a sink pad, once its target is set for good. Events, queries and buffer lists go the usual way.
     public func chainToTarget() {
@@ -67,8 +69,26 @@ public struct GhostPad: Sendable {
         gst_pad_set_chain_function_full(
             raw,
             { pad, _, buffer in
-                gst_pad_chain(pad!.pointee.chaindata.assumingMemoryBound(to: GstPad.self), buffer)
+                cgst_pad_chain_inside(pad!.pointee.chaindata.assumingMemoryBound(to: GstPad.self), buffer)
             }, target, { gst_object_unref($0) })
+    }
+
+    /// Buffers wait in front of the pad until the token is given back, where they hold no lock of the child's; events and
+    /// queries pass. A flush or a stop lets them go.
+    public func holdBuffers() -> BufferHold {
+        BufferHold(
+            id: gst_pad_add_probe(
+                raw,
+                GstPadProbeType(
+                    rawValue: GST_PAD_PROBE_TYPE_BLOCK.rawValue | GST_PAD_PROBE_TYPE_BUFFER.rawValue
+                        | GST_PAD_PROBE_TYPE_BUFFER_LIST.rawValue), { _, _, _ in GST_PAD_PROBE_OK }, nil, nil))
+    }
+
+    public func release(_ hold: BufferHold) { gst_pad_remove_probe(raw, hold.id) }
+
+    /// Buffers that wait in front of a pad.
+    public struct BufferHold: Sendable {
+        fileprivate let id: gulong
     }
 
     /// Tells of each RECONFIGURE event that downstream sends. `changed` runs on any thread.

@@ -29,13 +29,23 @@ enum NodeDoor {
             @convention(c) (
                 UnsafeMutablePointer<GstElement>?, UnsafePointer<MGVideoConsumer>?, UnsafeMutablePointer<MGError>?
             ) -> Int32
+        )? = nil,
+        subscribe: (
+            @convention(c) (
+                UnsafeMutablePointer<GstElement>?, UnsafePointer<MGVideoConsumer>?, Int32,
+                UnsafeMutablePointer<MGError>?
+            ) -> Int32
+        )? = nil,
+        unsubscribe: (
+            @convention(c) (UnsafeMutablePointer<GstElement>?, UnsafeRawPointer?, UnsafeMutablePointer<MGError>?)
+                -> Int32
         )? = nil
     ) -> DoorConstant {
         let door = UnsafeMutablePointer<MGNodeDoor>.allocate(capacity: 1)
         door.initialize(
             to: MGNodeDoor(
                 abi_version: MEDIAGRAPH_ABI_VERSION, set_source: source, set_processor: processor,
-                set_consumer: consumer))
+                set_consumer: consumer, subscribe: subscribe, unsubscribe: unsubscribe))
         return DoorConstant(pointer: UnsafePointer(door))
     }
 
@@ -87,6 +97,24 @@ enum NodeDoor {
             abi.destroy(abi.context)
             throw error
         }
+    }
+
+    static func subscribe(
+        _ delegate: some RawDataDelegate, _ pipe: PipeIdentity, _ resolution: Resolution, to element: Element
+    ) throws(MediaGraphError) {
+        guard let subscribe = try door(of: element).pointee.subscribe else { throw notThisKind(element, "rawdatapipe") }
+        var abi = MGVideoConsumer(delegate, pipe)
+        do { try MediaGraphError.check { subscribe(element.element, &abi, resolution.rawValue, $0) } } catch {
+            abi.destroy(abi.context)
+            throw error
+        }
+    }
+
+    static func unsubscribe(_ delegate: some RawDataDelegate, from element: Element) throws(MediaGraphError) {
+        guard let unsubscribe = try door(of: element).pointee.unsubscribe else {
+            throw notThisKind(element, "rawdatapipe")
+        }
+        try MediaGraphError.check { unsubscribe(element.element, Unmanaged.passUnretained(delegate).toOpaque(), $0) }
     }
 
     static func attach<S: VideoSource>(_ source: S, to element: Element) throws(MediaGraphError) {

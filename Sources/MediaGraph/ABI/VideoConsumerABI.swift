@@ -35,13 +35,27 @@ final class ConsumerHandle: @unchecked Sendable {
     /// Any thread.
     func resume() { abi.resume(abi.context) }
 
-    /// `drop` when it queues by itself and lost a frame.
+    /// What a delegate is told apart by; `nil` for a handler.
+    var identity: UnsafeRawPointer? { abi.identity }
+
+    /// False for a delegate that was held weakly and is no more. Any thread.
+    var isAlive: Bool { abi.is_alive.map { $0(abi.context) != 0 } ?? true }
+
+    enum Answer {
+        case passed
+        /// It queues by itself, and a frame was lost.
+        case lost
+        /// It is no more.
+        case gone
+    }
+
     @inline(__always)
-    func receive(_ frame: UnsafePointer<MGVideoFrame>) throws(MediaGraphError) -> Verdict {
+    func receive(_ frame: UnsafePointer<MGVideoFrame>) throws(MediaGraphError) -> Answer {
         var error = MGError()
         switch abi.frame(abi.context, frame, &error) {
-        case MG_PASS: return .pass
-        case MG_DROP: return .drop
+        case MG_PASS: return .passed
+        case MG_DROP: return .lost
+        case MG_GONE: return .gone
         default: throw MediaGraphError(taking: error)
         }
     }

@@ -19,12 +19,6 @@ final class FrameChannel: Sendable {
         var isInterrupted = false
     }
 
-    private enum Outcome {
-        case pass, drop
-        /// Passed beyond the bound.
-        case forced
-    }
-
     private let monitor = BlockingMonitor(State())
 
     // MARK: The pipe's side, one thread at a time
@@ -38,28 +32,31 @@ final class FrameChannel: Sendable {
     }
 
     /// False when this frame or an older one was lost.
+    ///
+    /// A frame that fills a blocking queue is in it while its thread waits for room: an interrupted wait, before a change of
+    /// state, leaves it there and the bound holds.
     func receive(_ frame: OwnedVideoFrame) -> Bool {
         var handOver: CheckedContinuation<OwnedVideoFrame?, any Error>?
-        let outcome = monitor.wait { state -> Outcome? in
-            if state.isAbandoned { return .drop }
-            if let waiting = state.waiting.take() {
-                handOver = waiting
-                return .pass
+        var isQueued = false
+        let isKept = monitor.wait { state -> Bool? in
+            if state.isAbandoned { return false }
+            if !isQueued {
+                if let waiting = state.waiting.take() {
+                    handOver = waiting
+                    return true
+                }
+                switch state.queue.offer(frame) {
+                case .accepted: isQueued = true
+                // The bound was left full by an interrupted wait.
+                case .full where !state.isInterrupted: return nil
+                case .full, .dropped: return false
+                }
             }
-            switch state.queue.offer(frame) {
-            case .accepted: return .pass
-            case .dropped: return .drop
-            case .full where state.isInterrupted:
-                // A change of state waits for this thread: the frame is kept beyond the bound, so that none is lost.
-                state.queue.force(frame)
-                return .forced
-            case .full: return nil
-            }
+            let mayGoOn = state.queue.policy != .block || state.queue.frameCount < state.queue.bound
+            return mayGoOn || state.isInterrupted ? true : nil
         }
         handOver?.resume(returning: frame)
-        // The change of state waits for a lock that the stream takes anew for each frame: leave it the time to get it.
-        if outcome == .forced { sleepBriefly() }
-        return outcome != .drop
+        return isKept == true
     }
 
     /// Whoever waits in `receive` returns, and nobody waits there until `resume`.
@@ -78,6 +75,9 @@ final class FrameChannel: Sendable {
             waiting?.resume(returning: nil)
         }
     }
+
+    /// Frames that wait.
+    var count: Int { monitor.withLock(wakes: false) { $0.queue.frameCount } }
 
     // MARK: The reader's side
 

@@ -113,6 +113,23 @@ public struct RawDataPipeNode: GraphNode {
         try NodeDoor.attach(ClosureConsumer(body: body), memoryMode: .stack, to: element)
     }
 
+    /// Sends the pipe's frames to `delegate`, at most `resolution` high, from the next one on; before the graph runs or while
+    /// it does. A pipe may have many delegates, each with its own resolution, and a delegate many pipes. The pipe holds it
+    /// weakly.
+    ///
+    /// Throws, and then no frame comes: `alreadyInUse` for a delegate that is subscribed to this pipe, `invalidParameter`
+    /// where `memory-mode=heap` rules a borrowing delegate out.
+    public func subscribe(_ delegate: some RawDataDelegate, resolution: Resolution) throws(MediaGraphError) {
+        try NodeDoor.subscribe(delegate, PipeIdentity(name: name), resolution, to: element)
+    }
+
+    /// When it returns no callback is in flight and none will come. From inside a callback of this delegate it returns at
+    /// once, and none follows. Don't hold a lock that the callback takes. Throws `wrongUsage` for a delegate that isn't
+    /// subscribed.
+    public func unsubscribe(_ delegate: some RawDataDelegate) throws(MediaGraphError) {
+        try NodeDoor.unsubscribe(delegate, from: element)
+    }
+
     /// The pipe's frames, owned (`memory-mode=heap`): each may be kept and sent to other tasks. One sequence a pipe, read
     /// by one task. It holds up to the pipe's `max-frames`; then a live stream loses its oldest frames, counted in
     /// `statistics.dropped`, and any other waits. It throws the graph's error, and ends when the graph does.

@@ -23,6 +23,9 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
 
     private let state = Mutex(State())
     private let delivery: PipeDelivery
+    private let sink: GhostPad
+    /// While paused: buffers wait where they hold none of the sink's locks, which the change of state needs.
+    private let held = Mutex<GhostPad.BufferHold?>(nil)
 
     static let log = DebugCategory("rawdatapipe", "MediaGraph raw data pipe")
 
@@ -54,22 +57,43 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
             abiVersion: NodeDefinition.abiVersion)
     }
 
-    private static let door = NodeDoor.make(consumer: { element, consumer, error in
-        let node = ElementClass.implementation(of: element!, as: RawDataPipeElement.self)
+    private static let door = NodeDoor.make(
+        consumer: { element, consumer, error in
+            RawDataPipeElement.answer(element, error) { (node) throws(MediaGraphError) in
+                try node.attach(consumer!.pointee)
+            }
+        },
+        subscribe: { element, consumer, resolution, error in
+            RawDataPipeElement.answer(element, error) { (node) throws(MediaGraphError) in
+                try node.subscribe(consumer!.pointee, resolution)
+            }
+        },
+        unsubscribe: { element, identity, error in
+            RawDataPipeElement.answer(element, error) { (node) throws(MediaGraphError) in
+                try node.delivery.unsubscribe(identity!)
+            }
+        })
+
+    private static func answer(
+        _ element: UnsafeMutablePointer<GstElement>?, _ error: UnsafeMutablePointer<MGError>?,
+        _ body: (RawDataPipeElement) throws(MediaGraphError) -> Void
+    ) -> Int32 {
         do throws(MediaGraphError) {
-            try node.attach(consumer!.pointee)
+            try body(ElementClass.implementation(of: element!, as: RawDataPipeElement.self))
             return 1
         } catch let refused {
             refused.store(in: error)
             return 0
         }
-    })
+    }
 
     required init(instance: ElementInstance) {
         guard let appSink = AppSink(name: "appsink") else {
             preconditionFailure("the element appsink is missing: install gstreamer1.0-plugins-base")
         }
         delivery = PipeDelivery(owner: WeakElement(instance), appSink: appSink)
+        instance.add(appSink)
+        sink = instance.addGhostPad("sink", target: appSink.staticPad("sink")!)
         super.init(instance: instance)
         NodeDoor.install(Self.door.pointer, on: instance)
         appSink.setDelegate(delivery)
@@ -77,8 +101,6 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
         appSink.setPrerolls(false)
         // Handlers get frames at their time, not 20 ms after it, which sinks add for their own rendering.
         appSink.setProcessingDeadline(.zero)
-        add(appSink)
-        let sink = addGhostPad("sink", target: appSink.staticPad("sink")!)
         sink.chainToTarget()
         sink.onQuery { [instance] query in
             switch query {
@@ -90,7 +112,7 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
         sink.onEvent { [instance, delivery] event in
             switch event {
             case .caps(let caps): return ElementClass.implementation(of: instance.element, as: Self.self).accepts(caps)
-            case .flushStart: delivery.flushStarted()
+            case .flushStart: delivery.hold(.flushing)
             case .flushStop: delivery.flushStopped()
             }
             return true
@@ -99,23 +121,37 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
 
     deinit {
         // The appsink holds its delegate, which holds the appsink.
-        delivery.appSink.removeDelegate()
+        delivery.close()
     }
 
     private func attach(_ abi: MGVideoConsumer) throws(MediaGraphError) {
         guard !isRunning else {
             throw .lockedWhileRunning(.init("\(name)'s handler", expected: "to be attached before the graph runs"))
         }
-        let required = abi.memory_mode == 0 ? nil : MemoryMode(rawValue: abi.memory_mode - 1)
-        if let required, required == .stack, settings.current.memoryMode == .heap {
-            throw .invalidParameter(
-                .init("\(name)'s memory-mode", expected: "stack, for a handler that borrows frames", actual: "heap"))
-        }
-        guard state.withLock({ $0.attached == nil }) else {
+        try checkMemoryMode(abi)
+        guard settings.current.handler.isEmpty, state.withLock({ $0.current == nil }) else {
             throw .alreadyInUse(.init(name, expected: "one handler", actual: "a second"))
         }
         let handle = ConsumerHandle(abi)
         state.withLock { $0.attached = handle }
+    }
+
+    private func checkMemoryMode(_ abi: MGVideoConsumer) throws(MediaGraphError) {
+        let required = abi.memory_mode == 0 ? nil : MemoryMode(rawValue: abi.memory_mode - 1)
+        guard required == .stack, settings.current.memoryMode == .heap else { return }
+        throw .invalidParameter(
+            .init("\(name)'s memory-mode", expected: "stack, for a handler that borrows frames", actual: "heap"))
+    }
+
+    private func subscribe(_ abi: MGVideoConsumer, _ resolution: Int32) throws(MediaGraphError) {
+        try checkMemoryMode(abi)
+        guard let resolution = Resolution(rawValue: resolution) else {
+            throw .invalidParameter(
+                .init(
+                    "resolution", expected: "one of \(Resolution.allCases.map(\.nick).joined(separator: ", "))",
+                    actual: "\(resolution)"))
+        }
+        try delivery.subscribe(ConsumerHandle(abi), resolution: resolution)
     }
 
     /// What is delivered: what was asked for, or else what the handler likes best.
@@ -165,7 +201,7 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
             let consumer = state.withLock { $0.current }
             do throws(MediaGraphError) {
                 let format = try format(for: consumer)
-                delivery.start(settings.current, consumer: consumer, format: format)
+                delivery.start(settings.current, handler: consumer, format: format)
                 Self.log.log(
                     .info, raw: instance.element,
                     "handler \(consumer?.name ?? "none"), format \(format.gstreamerName), \(settings.current.resolution.nick)"
@@ -174,21 +210,32 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
                 postError(.settings, "\(name): \(error)")
                 return .failure
             }
-        case .playingToPaused: delivery.pause()
-        case .pausedToReady: delivery.interrupt()
+        case .playingToPaused: pause()
+        case .pausedToReady: delivery.hold(.stopping)
         default: break
         }
         let result = super.changeState(change)
         switch change {
-        case .pausedToPlaying: delivery.resume()
-        case .pausedToReady: delivery.stop()
-        case .readyToPaused where result == .failure:
-            delivery.interrupt()
+        case .pausedToPlaying: resume()
+        case .pausedToReady:
             delivery.stop()
+            resume()
+        case .readyToPaused where result == .failure: delivery.stop()
         case .readyToNull: state.withLock { $0.named = nil }
         default: break
         }
         return result
+    }
+
+    /// The sink can't be told while its streaming thread waits in the handler.
+    private func pause() {
+        held.withLock { if $0 == nil { $0 = sink.holdBuffers() } }
+        delivery.hold(.paused)
+    }
+
+    private func resume() {
+        delivery.release(.paused)
+        if let hold = held.withLock({ $0.take() }) { sink.release(hold) }
     }
 
     private func makeHandler() throws(MediaGraphError) {

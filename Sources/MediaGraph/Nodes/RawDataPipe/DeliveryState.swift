@@ -1,0 +1,217 @@
+import GStreamer
+
+/// What one subscription of a pipe is doing: all that its threads decide together, as a pure state machine. No lock, no
+/// thread; `Subscription` has both.
+///
+/// ```
+/// idle ──arm──▶ armed ──open──▶ open ◀──flush──▶ ended        any ──cancel──▶ cancelled
+///   ▲                             └──▶ failed                      (unsubscribed)
+///   └───────────stop──────────────────────┘
+/// ```
+struct DeliveryState {
+    enum Phase {
+        /// Between runs.
+        case idle
+        /// A run has begun, and nothing has come yet.
+        case armed
+        /// Frames are delivered.
+        case open
+        /// End-of-stream has been told; a flush opens again.
+        case ended
+        /// The handler failed: nothing more in this run.
+        case failed
+        /// Unsubscribed: nothing ever again.
+        case cancelled
+    }
+
+    /// Why nobody may wait in the handler now.
+    struct Holds: OptionSet {
+        let rawValue: Int
+        static let paused = Holds(rawValue: 1)
+        static let flushing = Holds(rawValue: 2)
+        static let stopping = Holds(rawValue: 4)
+    }
+
+    /// What comes between the frames.
+    enum Signal: Equatable {
+        case status(Bool)
+        case end
+    }
+
+    typealias Queue = BoundedQueue<UnmanagedSample, Signal>
+
+    private(set) var phase = Phase.idle
+    private(set) var holds: Holds = []
+    /// Between the streaming thread and the delivery thread; `nil` where the streaming thread delivers.
+    private var queue: Queue?
+    /// The thread in a callback; 0 for none.
+    private var caller: UInt = 0
+    /// Somebody waits for the callback to return.
+    private var isAwaited = false
+
+    // MARK: The run
+
+    /// READY→PAUSED. False when it is cancelled.
+    mutating func arm() -> Bool {
+        guard phase != .cancelled else { return false }
+        phase = .armed
+        holds = []
+        queue = nil
+        return true
+    }
+
+    /// The stream's liveness is known, and with it who delivers.
+    mutating func open(_ queue: Queue?) {
+        guard phase == .armed else { return }
+        self.queue = queue
+        phase = .open
+    }
+
+    /// PAUSED→READY, after the last callback.
+    mutating func stop() {
+        guard phase != .cancelled else { return }
+        phase = .idle
+        queue = nil
+    }
+
+    mutating func cancel() {
+        phase = .cancelled
+        removeFrames()
+    }
+
+    // MARK: Holds
+
+    mutating func hold(_ reason: Holds) {
+        holds.insert(reason)
+        guard reason == .flushing else { return }
+        removeFrames()
+        queue?.removeSignals { $0 == .end }
+    }
+
+    /// True when nothing holds any more.
+    mutating func release(_ reason: Holds) -> Bool {
+        holds.remove(reason)
+        return holds.isEmpty
+    }
+
+    /// FLUSH_STOP: frames come again, after end-of-stream too. False outside a run.
+    mutating func reopen() -> Bool {
+        switch phase {
+        case .open, .ended:
+            removeFrames()
+            phase = .open
+            return true
+        case .idle, .armed, .failed, .cancelled: return false
+        }
+    }
+
+    private mutating func removeFrames() { queue?.removeFrames { _ = $0.take() } }
+
+    // MARK: What the streaming thread brings
+
+    enum Admission {
+        /// The caller delivers it, and says `leave` afterwards.
+        case deliver
+        /// The delivery thread will; lost is the frame that it cost.
+        case queued(lost: UnmanagedSample?)
+        /// Nobody is to get it.
+        case ignored
+        case failed
+    }
+
+    @inline(__always)
+    mutating func admit(_ sample: borrowing Sample, on thread: UInt) -> Admission {
+        guard phase == .open else { return phase == .failed ? .failed : .ignored }
+        guard queue != nil else {
+            caller = thread
+            return .deliver
+        }
+        guard !holds.contains(.flushing) else { return .ignored }
+        if case .dropped(let lost) = queue!.offer(UnmanagedSample(retaining: sample)) { return .queued(lost: lost) }
+        return .queued(lost: nil)
+    }
+
+    mutating func admit(_ signal: Signal, on thread: UInt) -> Admission {
+        switch phase {
+        case .idle, .armed, .ended, .cancelled: return .ignored
+        case .open, .failed:
+            guard queue != nil else {
+                caller = thread
+                return .deliver
+            }
+            queue!.append(signal)
+            return .queued(lost: nil)
+        }
+    }
+
+    /// Whether end-of-stream, once queued, needs no more waiting for.
+    mutating func hasEnded() -> Bool {
+        let isOver = phase != .open || !holds.isDisjoint(with: [.flushing, .stopping])
+        isAwaited = !isOver
+        return isOver
+    }
+
+    // MARK: What the delivery thread takes
+
+    enum Work {
+        case deliver(UnmanagedSample)
+        case tell(Signal)
+        /// Stopping, or failed: lost, and to be counted.
+        case lose(UnmanagedSample)
+        case exit
+    }
+
+    /// `nil`: there is nothing to do.
+    mutating func next(on thread: UInt) -> Work? {
+        guard phase != .cancelled, queue != nil else { return .exit }
+        switch queue!.take() {
+        case .frame(let sample) where holds.contains(.stopping) || phase == .failed: return .lose(sample)
+        case .frame(let sample):
+            caller = thread
+            return .deliver(sample)
+        case .signal(let signal):
+            caller = thread
+            return .tell(signal)
+        case nil: return holds.contains(.stopping) ? .exit : nil
+        }
+    }
+
+    // MARK: Callbacks in flight
+
+    /// For the end of a run, when nothing else delivers. False when nobody is to hear of it.
+    mutating func enterLast(on thread: UInt) -> Bool {
+        switch phase {
+        case .armed, .open, .failed:
+            caller = thread
+            return true
+        case .idle, .ended, .cancelled: return false
+        }
+    }
+
+    enum Outcome { case passed, ended, failed, gone }
+
+    /// The callback has returned; true when somebody waits for that.
+    @inline(__always)
+    mutating func leave(_ outcome: Outcome) -> Bool {
+        caller = 0
+        if outcome != .passed { note(outcome) }
+        guard isAwaited else { return false }
+        isAwaited = false
+        return true
+    }
+
+    private mutating func note(_ outcome: Outcome) {
+        switch (phase, outcome) {
+        case (.open, .ended): phase = .ended
+        case (.open, .failed), (.ended, .failed): phase = .failed
+        case (_, .gone): cancel()
+        case (.idle, _), (.armed, _), (.open, .passed), (.ended, _), (.failed, _), (.cancelled, _): break
+        }
+    }
+
+    /// No callback is in flight, but for the caller's own.
+    mutating func isQuiet(for thread: UInt) -> Bool {
+        isAwaited = caller != 0 && caller != thread
+        return !isAwaited
+    }
+}

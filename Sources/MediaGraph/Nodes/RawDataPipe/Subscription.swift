@@ -1,0 +1,303 @@
+import CMediaGraphABI
+import GStreamer
+import Synchronization
+
+/// One receiver of a pipe's frames, in a size of its own: on the streaming thread where upstream may wait, over a bounded
+/// queue and a thread of its own where it may not, so that no receiver holds up another.
+///
+/// `@unchecked Sendable`: the shared state is behind the monitor; `plan`, `isOn` and `setup` belong to the one thread that
+/// has entered a callback, or to the change of state while no data flows.
+final class Subscription: @unchecked Sendable {
+    /// What a run is set up with.
+    struct Setup {
+        var format = VideoFormat.i420
+        var resolution = Resolution.native
+        var policy = OverflowPolicy.block
+        var maxFrames = 1
+        var isLive = false
+    }
+
+    let consumer: ConsumerHandle
+    /// A delegate's own; `nil`: as the pipe's property says.
+    let resolution: Resolution?
+    private let pipe: PipeDelivery
+    private let monitor = BlockingMonitor(DeliveryState())
+    private let thread = Mutex<NativeThread?>(nil)
+    private var setup = Setup()
+    private var plan: FramePlan? {
+        didSet {
+            current = plan.map { Unmanaged.passUnretained($0) }
+            planned = plan?.inputCaps.identity ?? 0
+        }
+    }
+    /// The plan and the caps it was made for, reached without counting references for each frame.
+    private var current: Unmanaged<FramePlan>?
+    private var planned: UInt = 0
+    private var isOn = false
+    private var hasFailed = false
+
+    init(_ consumer: ConsumerHandle, resolution: Resolution?, pipe: PipeDelivery) {
+        self.consumer = consumer
+        self.resolution = resolution
+        self.pipe = pipe
+    }
+
+    // MARK: The run
+
+    /// READY→PAUSED, or when subscribed later: before any data.
+    func arm(_ setup: Setup) {
+        self.setup = setup
+        self.setup.resolution = resolution ?? setup.resolution
+        plan = nil
+        isOn = false
+        hasFailed = false
+        monitor.withLock { if $0.arm() { consumer.resume() } }
+    }
+
+    /// The stream's liveness is known. No frame has come yet.
+    func open(_ policy: OverflowPolicy, isLive: Bool) {
+        setup.policy = policy
+        setup.isLive = isLive
+        consumer.start(policy, maxFrames: setup.maxFrames)
+        let queues = policy != .block && !consumer.queues
+        monitor.withLock {
+            $0.open(queues ? DeliveryState.Queue(bound: setup.maxFrames, policy: policy) : nil)
+        }
+        if queues { thread.withLock { $0 = NativeThread("mg-pipe") { [self] in deliverAll() } } }
+    }
+
+    /// Whoever waits in the handler goes on, and nobody waits there while a hold is on. Any thread.
+    func hold(_ reason: DeliveryState.Holds) {
+        monitor.withLock {
+            $0.hold(reason)
+            consumer.interrupt()
+        }
+    }
+
+    func release(_ reason: DeliveryState.Holds) {
+        monitor.withLock { if $0.release(reason) { consumer.resume() } }
+    }
+
+    /// FLUSH_STOP.
+    func flushStopped() {
+        if monitor.withLock({ $0.reopen() }), consumer.queues {
+            consumer.start(setup.policy, maxFrames: setup.maxFrames)
+        }
+        release(.flushing)
+    }
+
+    /// PAUSED→READY, after data flow has stopped. Files are finished as far as they got, without end-of-stream too.
+    func stop() {
+        hold(.stopping)
+        thread.withLock { $0.take() }?.join()
+        if monitor.withLock({ $0.enterLast(on: currentThread()) }) {
+            tell(.end)
+            leave(.passed)
+        }
+        plan = nil
+        monitor.withLock { $0.stop() }
+    }
+
+    /// Unsubscribed. When it returns no callback is in flight and none will come; from inside one it returns at once.
+    func cancel() {
+        monitor.withLock {
+            $0.cancel()
+            consumer.interrupt()
+        }
+        let thread = currentThread()
+        _ = monitor.wait { $0.isQuiet(for: thread) ? true : nil }
+        forgetStatus()
+        self.thread.withLock { $0.take() }?.join()
+    }
+
+    // MARK: On the streaming thread
+
+    func receive(_ sample: borrowing Sample) -> FlowReturn {
+        switch monitor.withLock(wakes: false, { $0.admit(sample, on: currentThread()) }) {
+        case .deliver:
+            let outcome = deliver(sample)
+            leave(outcome)
+            return outcome == .failed ? .error : .ok
+        case .queued(let lost):
+            monitor.wake()
+            if let lost {
+                _ = lost.take()
+                pipe.statistics.countDrop()
+            }
+            return .ok
+        case .ignored: return .ok
+        case .failed: return .error
+        }
+    }
+
+    func receive(_ signal: DeliveryState.Signal) {
+        switch monitor.withLock({ $0.admit(signal, on: currentThread()) }) {
+        case .deliver: leave(tell(signal))
+        case .queued, .ignored, .failed: break
+        }
+    }
+
+    /// Waits until end-of-stream has been told: on the bus it means that every frame was delivered.
+    func waitForEnd() { _ = monitor.wait { $0.hasEnded() ? true : nil } }
+
+    // MARK: On the delivery thread
+
+    private func deliverAll() {
+        let current = currentThread()
+        while true {
+            switch monitor.wait({ $0.next(on: current) }) {
+            case .deliver(let sample): leave(deliver(sample.take()))
+            case .tell(let signal): leave(tell(signal))
+            case .lose(let sample):
+                _ = sample.take()
+                pipe.statistics.countDrop()
+            case .exit, nil:
+                // Nobody joins a thread that unsubscribed its own receiver.
+                thread.withLock { $0.take() }?.join()
+                return
+            }
+        }
+    }
+
+    // MARK: In a callback
+
+    @inline(__always)
+    private func leave(_ outcome: DeliveryState.Outcome) {
+        if monitor.withLock(wakes: false, { $0.leave(outcome) }) { monitor.wake() }
+    }
+
+    @discardableResult
+    private func tell(_ signal: DeliveryState.Signal) -> DeliveryState.Outcome {
+        switch signal {
+        case .status(let on):
+            changeStatus(on)
+            return .passed
+        case .end:
+            changeStatus(false)
+            guard !isCancelled else { return .passed }
+            do {
+                try consumer.finish()
+                return .ended
+            } catch { return fail(error) }
+        }
+    }
+
+    private func changeStatus(_ on: Bool) {
+        guard on != isOn else { return }
+        isOn = on
+        if on { pipe.status.turnedOn() }
+        consumer.statusChanged(isOn: on)
+        if !on { pipe.status.turnedOff() }
+    }
+
+    /// Unsubscribed: nothing is told any more.
+    private func forgetStatus() {
+        guard isOn else { return }
+        isOn = false
+        pipe.status.turnedOff()
+    }
+
+    /// A callback may unsubscribe, and then none follows.
+    private var isCancelled: Bool { monitor.withLock(wakes: false) { $0.phase == .cancelled } }
+
+    private func fail(_ error: MediaGraphError) -> DeliveryState.Outcome {
+        // One failure, one error on the bus.
+        guard !hasFailed else { return .failed }
+        hasFailed = true
+        pipe.owner.postError(.processing, "\(pipe.owner.name): handler \(consumer.name): \(error)")
+        return .failed
+    }
+
+    private func deliver(_ sample: borrowing Sample) -> DeliveryState.Outcome {
+        guard let buffer = sample.buffer else { return .passed }
+        do throws(MediaGraphError) {
+            guard let plan = try plan(for: sample) else { return .passed }
+            if !isOn {
+                changeStatus(true)
+                if isCancelled { return .passed }
+            }
+            let runningTime = sample.runningTime(of: buffer)
+            let began = monotonicNanoseconds()
+            if setup.isLive { noteLateness(runningTime) }
+            var failure: MediaGraphError?
+            let answer = plan._withUnsafeGuaranteedRef { plan -> ConsumerHandle.Answer? in
+                do throws(MediaGraphError) { return try deliver(buffer, plan, runningTime) } catch {
+                    failure = error
+                    return nil
+                }
+            }
+            switch answer {
+            case .passed: break
+            case .lost: pipe.statistics.countDrop()
+            case .gone:
+                forgetStatus()
+                pipe.lost(self)
+                return .gone
+            case nil: return fail(failure ?? .internalError(.init("delivery")))
+            }
+            pipe.statistics.countFrame()
+            pipe.statistics.handlerTime.wrappingAdd(monotonicNanoseconds() - began, ordering: .relaxed)
+            return .passed
+        } catch {
+            return fail(error)
+        }
+    }
+
+    private func noteLateness(_ runningTime: ClockTime?) {
+        guard let runningTime, let now = pipe.appSink.currentRunningTime else { return }
+        pipe.statistics.lateness.store(Int64(now.nanoseconds) - Int64(runningTime.nanoseconds), ordering: .relaxed)
+    }
+
+    /// The plan for the sample's caps: the same as for the last, but when they change.
+    @inline(__always)
+    private func plan(for sample: borrowing Sample) throws(MediaGraphError) -> Unmanaged<FramePlan>? {
+        if let current, sample.hasCaps(at: planned) { return current }
+        return try makePlan(sample.caps)
+    }
+
+    @inline(never)
+    private func makePlan(_ caps: Caps?) throws(MediaGraphError) -> Unmanaged<FramePlan>? {
+        guard let caps else { return nil }
+        let plan = try FramePlan(caps, format: setup.format, resolution: setup.resolution)
+        RawDataPipeElement.log.log(
+            .debug, pipe.appSink,
+            "delivers \(plan.outputCaps) to \(consumer.name), \(plan.converts ? "converted from \(caps)" : "as it comes")"
+        )
+        self.plan = plan
+        return current
+    }
+
+    private func deliver(
+        _ buffer: BufferAccess, _ plan: FramePlan, _ runningTime: ClockTime?
+    ) throws(MediaGraphError) -> ConsumerHandle.Answer {
+        guard plan.converts else { return try deliver(buffer, of: buffer, plan, runningTime) }
+        let converted = try plan.apply(to: buffer)
+        return try deliver(converted.access, of: buffer, plan, runningTime)
+    }
+
+    /// `buffer` to the handler, with what `original`, from which it was made, says about it.
+    @inline(__always)
+    private func deliver(
+        _ buffer: BufferAccess, of original: BufferAccess, _ plan: FramePlan, _ runningTime: ClockTime?
+    ) throws(MediaGraphError) -> ConsumerHandle.Answer {
+        var failure: MediaGraphError?
+        let answer = buffer.withVideoFrame(plan.output, .read) { mapped -> ConsumerHandle.Answer in
+            var frame = MGVideoFrame(
+                mapped: mapped.frame, buffer: buffer.raw, caps: plan.outputCaps.raw,
+                running_time: UInt64(runningTime.raw),
+                presentation_timestamp: UInt64(original.presentationTimestamp.raw),
+                capture_time: original.captureTime ?? 0, rotation: Rotation(of: original).rawValue)
+            do throws(MediaGraphError) { return try consumer.receive(&frame) } catch {
+                failure = error
+                return .passed
+            }
+        }
+        if let failure { throw failure }
+        guard let answer else {
+            throw .processingFailed(
+                .init("a frame", expected: "\(plan.output.size) bytes for \(plan.outputCaps)", actual: "\(buffer.size)")
+            )
+        }
+        return answer
+    }
+}

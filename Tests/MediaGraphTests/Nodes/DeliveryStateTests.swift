@@ -1,0 +1,154 @@
+import GStreamer
+import TestSupport
+import Testing
+
+@testable import MediaGraph
+
+/// The state machine of a pipe's subscription, alone.
+@Suite struct DeliveryStateTests {
+    /// The state behind a reference, which `#expect` can call, with its answers as words.
+    private final class Machine {
+        var state = DeliveryState()
+
+        init(_ policy: OverflowPolicy? = nil, isOpen: Bool = true) {
+            guard isOpen else { return }
+            _ = state.arm()
+            state.open(policy.map { DeliveryState.Queue(bound: 2, policy: $0) })
+        }
+
+        var phase: DeliveryState.Phase { state.phase }
+        func arm() -> Bool { state.arm() }
+        func reopen() -> Bool { state.reopen() }
+        func release(_ hold: DeliveryState.Holds) -> Bool { state.release(hold) }
+        func leave(_ outcome: DeliveryState.Outcome) -> Bool { state.leave(outcome) }
+        func hasEnded() -> Bool { state.hasEnded() }
+        func enterLast() -> Bool { state.enterLast(on: 1) }
+        func isQuiet(for thread: UInt) -> Bool { state.isQuiet(for: thread) }
+
+        /// What becomes of a signal.
+        func admit(_ signal: DeliveryState.Signal) -> String {
+            switch state.admit(signal, on: 1) {
+            case .deliver: "deliver"
+            case .queued: "queued"
+            case .ignored: "ignored"
+            case .failed: "failed"
+            }
+        }
+
+        func next() -> String {
+            switch state.next(on: 2) {
+            case .deliver: "frame"
+            case .tell(.status(let on)): on ? "on" : "off"
+            case .tell(.end): "end"
+            case .lose: "lost"
+            case .exit: "exit"
+            case nil: "wait"
+            }
+        }
+    }
+
+    @Test("RP-5 nothing is delivered before a run has opened, nor after it has stopped")
+    func order() {
+        let machine = Machine(isOpen: false)
+        #expect(machine.admit(.status(true)) == "ignored")
+        #expect(machine.arm())
+        #expect(machine.admit(.status(true)) == "ignored")
+        machine.state.open(nil)
+        #expect(machine.admit(.status(true)) == "deliver")
+        _ = machine.leave(.passed)
+        machine.state.stop()
+        #expect(machine.phase == .idle)
+        #expect(machine.admit(.status(true)) == "ignored")
+        // A run that was never armed can't open.
+        machine.state.open(nil)
+        #expect(machine.phase == .idle)
+    }
+
+    @Test("EL-2 end-of-stream is told once, and once more after a flush")
+    func end() {
+        let machine = Machine()
+        #expect(machine.admit(.end) == "deliver")
+        _ = machine.leave(.ended)
+        #expect(machine.phase == .ended && machine.hasEnded())
+        #expect(machine.admit(.end) == "ignored")
+        #expect(!machine.enterLast())
+        #expect(machine.reopen())
+        #expect(machine.admit(.end) == "deliver")
+    }
+
+    @Test("EL-2 a flush takes the end of the stream out of the queue and leaves the status in it")
+    func flush() {
+        let machine = Machine(.dropOldest)
+        #expect(machine.admit(.status(true)) == "queued")
+        #expect(machine.admit(.end) == "queued")
+        #expect(!machine.hasEnded())
+        machine.state.hold(.flushing)
+        #expect(machine.hasEnded())
+        #expect(machine.reopen())
+        #expect(machine.release(.flushing))
+        #expect(machine.next() == "on")
+        _ = machine.leave(.passed)
+        #expect(machine.next() == "wait")
+    }
+
+    @Test("EL-1 a stop lets the delivery thread tell what is queued, and go")
+    func stop() {
+        let machine = Machine(.dropOldest)
+        #expect(machine.admit(.status(true)) == "queued")
+        machine.state.hold(.stopping)
+        #expect(machine.next() == "on")
+        _ = machine.leave(.passed)
+        #expect(machine.next() == "exit")
+    }
+
+    @Test("EL-1 holds end one by one: who waits in a handler may do so again after the last")
+    func holds() {
+        let machine = Machine()
+        machine.state.hold(.paused)
+        machine.state.hold(.flushing)
+        #expect(!machine.release(.flushing))
+        #expect(machine.release(.paused))
+    }
+
+    @Test("RP-9 after cancelling nothing is delivered, whatever the state was, and no run revives it")
+    func cancel() {
+        let failed = Machine()
+        _ = failed.admit(.end)
+        _ = failed.leave(.failed)
+        let armed = Machine(isOpen: false)
+        _ = armed.arm()
+        for machine in [Machine(isOpen: false), armed, Machine(), Machine(.dropNewest), failed] {
+            machine.state.cancel()
+            #expect(machine.admit(.status(true)) == "ignored")
+            #expect(machine.next() == "exit")
+            #expect(!machine.arm() && !machine.reopen() && !machine.enterLast())
+            machine.state.open(nil)
+            machine.state.stop()
+            #expect(machine.phase == .cancelled)
+        }
+    }
+
+    @Test("RP-9 another thread waits for the callback in flight; the callback itself doesn't")
+    func quiet() {
+        let machine = Machine()
+        #expect(machine.admit(.status(true)) == "deliver")
+        machine.state.cancel()
+        #expect(machine.isQuiet(for: 1))
+        #expect(!machine.isQuiet(for: 7))
+        #expect(machine.leave(.passed))
+        #expect(machine.isQuiet(for: 7))
+    }
+
+    @Test("RP-5 a handler that failed gets no more in that run, and a delegate that is gone never")
+    func failure() {
+        let machine = Machine()
+        #expect(machine.admit(.status(true)) == "deliver")
+        _ = machine.leave(.failed)
+        #expect(machine.phase == .failed && !machine.reopen())
+        #expect(machine.arm())
+        machine.state.open(nil)
+        #expect(machine.admit(.status(true)) == "deliver")
+        _ = machine.leave(.gone)
+        #expect(machine.phase == .cancelled)
+    }
+}

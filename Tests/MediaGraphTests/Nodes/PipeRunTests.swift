@@ -1,0 +1,67 @@
+import GStreamer
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import MediaGraph
+
+/// How a pipe's run begins, pauses and is refused.
+@Suite struct PipeRunTests {
+    init() throws { try Nodes.register() }
+
+    private struct Receiver: VideoConsumer {
+        var onFrame: @Sendable (borrowing VideoFrame) -> Void = { _ in }
+        func receive(_ frame: borrowing VideoFrame) throws { onFrame(frame) }
+    }
+
+    @Test("RP-5 whether upstream is live is asked again at the first frame, when nobody knew before")
+    func livenessAskedAgain() throws {
+        let element = try #require(Element(factory: "rawdatapipe"))
+        let thread = Mutex<UInt>(0)
+        try NodeDoor.attach(
+            Receiver(onFrame: { _ in thread.withLock { $0 = currentThread() } }), memoryMode: nil, to: element)
+        let harness = Harness(element, sink: "sink", source: nil)
+        let knows = Atomic<Bool>(false)
+        harness.answerLatency { knows.load(ordering: .acquiring) }
+        harness.setSourceCaps("video/x-raw,format=I420,width=16,height=4,framerate=30/1")
+        knows.store(true, ordering: .releasing)
+        // Live, so the frame comes on a thread of the pipe's own, at its time.
+        harness.push([UInt8](repeating: 0, count: 96))
+        #expect(waitUntil { thread.withLock { $0 } != 0 })
+        #expect(thread.withLock { $0 } != currentThread())
+    }
+
+    @Test("RP-5 a pause while nobody reads a blocking pipe keeps no frame beyond `max-frames`", arguments: [1, 2, 5])
+    func pauseHoldsTheBound(maxFrames: Int) throws {
+        let pipeline = try Pipeline(
+            parsing: """
+                videotestsrc ! video/x-raw,width=16,height=16 !
+                rawdatapipe name=p backpressure=block max-frames=\(maxFrames)
+                """)
+        let pipe = try #require(pipeline.element(named: "p"))
+        let channel = FrameChannel()
+        try NodeDoor.attach(channel, to: pipe)
+        pipeline.setState(.playing)
+        #expect(waitUntil { channel.count == maxFrames })
+        for _ in 0..<5 {
+            #expect(pipeline.setState(.paused) != .failure)
+            #expect(pipeline.waitForState(timeout: .seconds(10)).state == .paused)
+            pipeline.setState(.playing)
+        }
+        #expect(channel.count == maxFrames)
+        #expect(NodeCounts(pipe)?.dropped == 0)
+        pipeline.setState(.null)
+    }
+
+    @Test("RP-1 a handler attached in READY beside `handler=` is refused, as in NULL")
+    func attachBesideNamed() throws {
+        for state in [State.null, .ready] {
+            let pipeline = try Pipeline(parsing: "videotestsrc ! rawdatapipe name=p handler=count")
+            pipeline.setState(state)
+            #expect(throws: MediaGraphError.alreadyInUse(.init("p", expected: "one handler", actual: "a second"))) {
+                try NodeDoor.attach(Receiver(), memoryMode: nil, to: try #require(pipeline.element(named: "p")))
+            }
+            pipeline.setState(.null)
+        }
+    }
+}
