@@ -6,7 +6,7 @@ DESTDIR ?=
 export SWIFT PREFIX DESTDIR PLUGINDIR
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo test install uninstall bench format lint clean
+.PHONY: help deps build demo test sanitize install uninstall bench format lint clean
 
 help: ## What there is to make
 	@awk -F ': *## *' '/^[a-z]+:.*## / {sub(/:.*/, "", $$1); printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -24,6 +24,11 @@ demo: ## Run a video file through a pre-processor to raw frames and a contact sh
 test: ## Run all tests
 	@scripts/deps build test
 	@scripts/test debug
+
+sanitize: ## Run the tests under Thread and Address Sanitizer (slow)
+	@scripts/deps build test
+	@scripts/sanitize thread all
+	@scripts/sanitize address all
 
 install: ## Install under PREFIX=/usr/local, with the Swift libraries that it needs (PLUGINDIR= to move the plugin)
 	@scripts/install

@@ -140,9 +140,11 @@ static const int32_t MG_HANDLER_SOURCE = 1, MG_HANDLER_PROCESSOR = 2, MG_HANDLER
 typedef struct {
     int32_t kind;
     const char *name, *summary;
-    const char *options;  // one line an option: "name\tdefault\tmeaning\n"
+    const char *options;  // one line an option: "name\tdefault\tmeaning\texample\toutput\n"
     int32_t (*create)(void *context, const char *options, void *made, MGError *error);
     void *context;  // lives as long as the library: for ever
+    // Answers 0 with `error` set when `create` would refuse these options; makes nothing.
+    int32_t (*validate)(void *context, const char *options, MGError *error);
 } MGHandlerDescription;
 
 typedef struct {

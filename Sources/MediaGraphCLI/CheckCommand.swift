@@ -14,7 +14,7 @@ struct CheckCommand: ParsableCommand {
             \(DescriptionHelp.words) Several files are checked one after the other.
 
             With --json each description is a line on standard output: file, ok, elements, and diagnostics with severity, \
-            message, file, line, column, length and hint.
+            message, file, line, column, length and hint; error instead where there is nothing to check.
 
             EXAMPLES
               mediagraph check Pipelines/*.pipeline
@@ -40,7 +40,7 @@ struct CheckCommand: ParsableCommand {
     func validate() throws { _ = try inputs() }
 
     func run() throws {
-        try libraries.load()
+        try libraries.load(DiagnosticReport(printsJSON: json))
         var check = DescriptionsCheck(variables: CommandWords(words).variables, printsJSON: json)
         for input in try inputs() { check.check(input) }
         check.finish()
@@ -73,6 +73,8 @@ private struct DescriptionsCheck {
         var ok: Bool
         var elements: Int
         var diagnostics: [DiagnosticRecord]
+        /// Why there is nothing to check.
+        var error: String?
     }
 
     mutating func check(_ input: DescriptionInput) {
@@ -82,8 +84,13 @@ private struct DescriptionsCheck {
             description = try input.load()
             diagnostics = try Graph.diagnose(description, variables: variables)
         } catch {
-            report.error("\(error)")
             hasFailed = true
+            if printsJSON {
+                JSONLine.print(
+                    Record(file: input.label, ok: false, elements: 0, diagnostics: [], error: "\(error)"))
+            } else {
+                report.error("\(error)")
+            }
             return
         }
         checked.append(description)

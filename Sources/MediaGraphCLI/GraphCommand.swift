@@ -18,7 +18,7 @@ struct GraphCommand: ParsableCommand {
 
             EXAMPLES
               mediagraph graph call.pipeline -o call.svg
-              mediagraph graph videotestsrc ! videoconvert ! autovideosink -o x.png
+              mediagraph graph videotestsrc ! videoconvert ! ximagesink -o x.png
               mediagraph graph call.pipeline | dot -Tx11
 
             EXIT STATUS

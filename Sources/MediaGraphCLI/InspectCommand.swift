@@ -33,7 +33,7 @@ struct InspectCommand: ParsableCommand {
     var names = false
 
     func run() throws {
-        try libraries.load()
+        try libraries.load(report)
         try Nodes.register()
         if names {
             write((Nodes.factoryNames + allHandlers.map(\.name)).joined(separator: "\n"))
@@ -83,5 +83,7 @@ struct InspectCommand: ParsableCommand {
 
     private func write(_ text: String) { StandardStreams.write(text + "\n", to: .standardOutput) }
 
-    private func fail(_ text: String) { DiagnosticReport().error(text) }
+    private var report: DiagnosticReport { DiagnosticReport(printsJSON: json) }
+
+    private func fail(_ text: String) { report.error(text) }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import GStreamer
+import Glibc
 
 /// The program: `mediagraph SUBCOMMAND …`.
 @main
@@ -22,6 +23,8 @@ struct MediaGraphCommand: AsyncParsableCommand {
 
     static func main() async {
         StandardStreams.openMissing()
+        // Ctrl-\ ends the program; Swift's own answer is a crash report with a prompt. `run` takes it over.
+        signal(SIGQUIT) { _ in _exit(ExitStatus.stopped(signal: SIGQUIT).number) }
         await main(nil)
         StandardStreams.exitIfOutputIsLost()
     }

@@ -11,8 +11,9 @@ struct RunCommand: AsyncParsableCommand {
             \(DescriptionHelp.words)
 
             On a terminal a table follows the run; elsewhere a line a second does. Both go to standard error, so that a \
-            handler may write to standard output. Ctrl-C (or SIGTERM) ends the streams, so that files are complete, and \
-            stops after \(GraphRun.finishLimit.components.seconds) s if they haven't ended; a second Ctrl-C stops at once. \
+            handler may write to standard output; with --json it may not. Ctrl-C, SIGTERM or SIGHUP ends the streams, so \
+            that files are complete, and stops after \(GraphRun.finishLimit.components.seconds) s if they haven't ended; a \
+            second one, or SIGQUIT (Ctrl-\\), stops at once. \
             GST_DEBUG_DUMP_DOT_DIR gets mediagraph.playing.dot and mediagraph.error.dot.
 
             EXAMPLES
@@ -37,6 +38,7 @@ struct RunCommand: AsyncParsableCommand {
               progress    time, position, duration (seconds), nodes
               status      node, on: a pipe's sender started or stopped
               control     command, node, property, value or error: the answer to a line
+              message     element, message, fields: posted by an element
               warning     element, factory, message, detail
               error       element, factory, message, detail, formatConflict
               diagnostic  severity, message, file, line, column, length, hint
@@ -46,16 +48,18 @@ struct RunCommand: AsyncParsableCommand {
 
               A node has name and element, and from the first progress on unit
               (frames or buffers), frames, framesPerSecond, dropped, refused,
-              handlerMilliseconds a frame and latencyMilliseconds. A reason is end-of-stream, duration,
-              interrupted, terminated, reader-gone, error or forced. What isn't
-              known is left out.
+              handlerMilliseconds a frame and latencyMilliseconds (the last
+              frame's; p50 and p99 are of the values seen ten times a second).
+              A reason is end-of-stream, duration, interrupted, terminated,
+              hung-up, reader-gone, error or forced. What isn't known is left out.
 
             EXIT STATUS
               0    the streams came to their end
-              1    an element failed
+              1    an element failed, or --duration was over and streams didn't end
               2    the description is wrong
               64   the command line is wrong
-              130  it was stopped before its streams had ended
+              128+n  stopped by signal n before its streams had ended: 130 for
+                   Ctrl-C, 143 for SIGTERM, 129 for SIGHUP, 131 for SIGQUIT
             """)
 
     @Argument(
@@ -66,12 +70,15 @@ struct RunCommand: AsyncParsableCommand {
 
     @OptionGroup var libraries: HandlerLibraryOptions
 
-    @Option(help: ArgumentHelp("End the streams after so long: 10, 2.5, 1m30s, 500ms.", valueName: "time"))
+    @Option(
+        help: ArgumentHelp(
+            "Ask the streams to end after so long: 10, 2.5, 1m30s, 500ms. What is under way then still arrives.",
+            valueName: "time"))
     var duration: CommandDuration?
 
     @Option(
         help: ArgumentHelp(
-            "End the streams after exactly so many frames at the first rawdatapipe, or else at the first sink.",
+            "End the streams after exactly so many frames at the first rawdatapipe of the text, or else its first sink; other branches end with what they have by then.",
             valueName: "count"))
     var frames: UInt64?
 
@@ -80,6 +87,9 @@ struct RunCommand: AsyncParsableCommand {
             "Read commands while it runs from this file or FIFO, or from standard input (-).", valueName: "file"),
         completion: .file())
     var control: String?
+
+    @Flag(name: [.short, .long], help: "Print the messages that elements post (level's, say); --json always does.")
+    var messages = false
 
     @Flag(help: "Print JSON lines on standard output instead of the table.")
     var json = false
@@ -96,19 +106,24 @@ struct RunCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try libraries.load()
-        let description = try input().loadOrExit()
+        let report = self.report
+        try libraries.load(report)
+        let description = try input().loadOrExit(report)
         let channel = try openControl()
-        let graph = try makeGraph(description, CommandWords(words).variables)
+        let variables = CommandWords(words).variables
+        let graph = try makeGraph(description, variables, report)
         do throws(GraphError) {
             if let frames { try graph.endAfter(frames: frames) }
         } catch {
-            DiagnosticReport().error("\(error)")
+            report.error("\(error)")
             throw ExitStatus.wrongDescription.exitCode
         }
         let run = GraphRun(
             graph: graph, title: RunTitle.text(description), reporter: reporter, duration: duration?.seconds,
             control: channel)
+
+            graph: graph, title: RunTitle.text(description), reporter: makeReporter(description, variables),
+            duration: duration?.seconds)
         let status = await run.run()
         if status != .success { throw status.exitCode }
     }
@@ -122,49 +137,41 @@ struct RunCommand: AsyncParsableCommand {
 
     private func input() throws -> DescriptionInput { try .single(validating: words) }
 
-    private var reporter: any RunReporter {
-        if json { return JSONReporter() }
-        if quiet { return QuietReporter() }
-        return Terminal.isCapable(.standardError) ? LiveReporter() : LineReporter()
+    private var report: DiagnosticReport {
+        json ? DiagnosticReport(printsJSON: true, jsonStream: StandardStreams.reservedOutput) : DiagnosticReport()
     }
 
-    private struct DiagnosticEvent: Encodable {
-        var event = "diagnostic"
-        var diagnostic: DiagnosticRecord
-
-        func encode(to encoder: any Encoder) throws {
-            try diagnostic.encode(to: encoder)
-            var container = encoder.container(keyedBy: Key.self)
-            try container.encode(event, forKey: .event)
-        }
-
-        private enum Key: CodingKey { case event }
+    private func makeReporter(_ description: Description, _ variables: [String: String]) -> any RunReporter {
+        if json { return JSONReporter() }
+        if quiet { return QuietReporter() }
+        // A table that is drawn in place can't share the terminal with frames or checksums.
+        let isShared =
+            isatty(STDOUT_FILENO) == 1 && !StandardOutputWriters(description, variables).diagnostics.isEmpty
+        return Terminal.isCapable(.standardError) && !isShared
+            ? LiveReporter(showsMessages: messages) : LineReporter(showsMessages: messages)
     }
 
     /// The graph, or the program's end with all that is wrong with the description.
-    private func makeGraph(_ description: Description, _ variables: [String: String]) throws -> Graph {
-        let report = DiagnosticReport()
-        func show(_ diagnostics: [Diagnostic]) {
-            if json {
-                for diagnostic in diagnostics {
-                    JSONLine.print(DiagnosticEvent(diagnostic: DiagnosticRecord(diagnostic)))
-                }
-            } else {
-                report.print(diagnostics)
-            }
-        }
+    private func makeGraph(
+        _ description: Description, _ variables: [String: String], _ report: DiagnosticReport
+    ) throws -> Graph {
         do {
-            let found = try Graph.diagnose(description, variables: variables, isMadeNext: true)
+            var found = try Graph.diagnose(description, variables: variables, isMadeNext: true)
+            if json { found += StandardOutputWriters(description, variables).diagnostics }
             let hasErrors = found.contains { $0.severity == .error }
-            show(found)
+            report.print(found)
             for text in DiagnosticReport.unusedVariables(variables, of: [description]) { report.warning(text) }
             if hasErrors {
-                if !json { report.printCount(found) }
+                report.printCount(found)
                 throw ExitStatus.wrongDescription.exitCode
             }
             return try Graph(description, variables: variables)
         } catch let error as GraphError {
-            if case .description(let error) = error { show(error.diagnostics) } else { report.error("\(error)") }
+            if case .description(let error) = error {
+                report.print(error.diagnostics)
+            } else {
+                report.error("\(error)")
+            }
             throw ExitStatus.wrongDescription.exitCode
         }
     }

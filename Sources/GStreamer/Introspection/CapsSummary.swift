@@ -24,10 +24,33 @@ extension Caps {
                 )
                 guard gst_structure_get_name_id(mine) == gst_structure_get_name_id(theirs) else { continue }
                 let conflicts = Self.conflicts(mine, theirs)
-                if closest == nil || conflicts.count < closest!.count { closest = conflicts }
+                if closest == nil || conflicts.count < closest!.count {
+                    closest = conflicts
+                } else if conflicts.map(\.field) == closest!.map(\.field) {
+                    // Another alternative that fails for the same reason: all that it would take belongs to the answer.
+                    for index in conflicts.indices {
+                        closest![index].values = Self.union(closest![index].values, conflicts[index].values)
+                        closest![index].otherValues = Self.union(
+                            closest![index].otherValues, conflicts[index].otherValues)
+                    }
+                }
             }
         }
         return closest ?? []
+    }
+
+    /// Two values, or lists of them, as one list without doubles.
+    private static func union(_ a: String, _ b: String) -> String {
+        func values(_ text: String) -> [String] {
+            guard text.hasPrefix("{"), text.hasSuffix("}") else { return [text] }
+            // In a list each value has its type before it.
+            return text.dropFirst().dropLast().split(separator: ",").map {
+                String($0.drop { $0 == " " }).replacing(/^\([a-z]+\)/, with: "").replacing(" ", with: "")
+            }
+        }
+        var all = values(a)
+        for value in values(b) where !all.contains(value) { all.append(value) }
+        return all.count == 1 ? all[0] : "{ \(all.joined(separator: ", ")) }"
     }
 
     /// The features of one alternative as text; `nil` for plain system memory.

@@ -10,11 +10,18 @@ struct ForeignHandler: @unchecked Sendable {
         @convention(c) (
             UnsafeMutableRawPointer?, UnsafePointer<CChar>?, UnsafeMutableRawPointer?, UnsafeMutablePointer<MGError>?
         ) -> Int32
+    private let check:
+        @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<CChar>?, UnsafeMutablePointer<MGError>?) -> Int32
     private let context: UnsafeMutableRawPointer?
 
     init(_ description: MGHandlerDescription) {
         create = description.create
+        check = description.validate
         context = description.context
+    }
+
+    func validate(_ options: String) throws(MediaGraphError) {
+        try MediaGraphError.check { error in check(context, options, error) }
     }
 
     /// Fills an empty structure of the handler's kind.

@@ -113,6 +113,14 @@ public struct Description: Sendable {
         return Self.inOrder(problems, locator, additional)
     }
 
+    /// The elements whose factories exist, in the order of the text, each with what it sets.
+    public func elements(with variables: [String: String] = [:]) -> [DescribedElement] {
+        GStreamerRuntime.initialize()
+        let expansion = VariableExpansion(source, variables: variables)
+        return Self.described(
+            DescriptionParser.parse(expansion.bytes), Locator(source: source, map: expansion.map))
+    }
+
     private static func described(_ parsed: ParsedDescription, _ locator: Locator) -> [DescribedElement] {
         parsed.elements.filter { !$0.isUnknown && !$0.isURI && ElementFactoryInfo.find($0.factory) != nil }.map {
             element in

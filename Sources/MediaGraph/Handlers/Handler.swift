@@ -11,12 +11,20 @@ public protocol NamedHandler: SendableMetatype {
     static var summary: String { get }
     /// The options it reads, for `inspect` and for checking a description.
     static var options: [HandlerOption] { get }
+    /// Throws what `init(options:)` would throw about the options alone, and touches nothing: no file, no device, no
+    /// thread. `mediagraph check` calls it. The default asks for the options that have no default; a handler whose `init`
+    /// only reads its options says `_ = try Self(options: options)`.
+    static func validate(_ options: HandlerOptions) throws
     /// Called once for each run of the graph, when the node goes to READY.
     init(options: HandlerOptions) throws
 }
 
 extension NamedHandler {
     public static var options: [HandlerOption] { [] }
+
+    public static func validate(_ options: HandlerOptions) throws {
+        for option in Self.options where option.isRequired { _ = try options.string(option.name) }
+    }
 }
 
 /// One option of a handler, as documented.
@@ -25,12 +33,23 @@ public struct HandlerOption: Sendable, Hashable {
     /// As it would be written; empty when it must be given.
     public let defaultValue: String
     public let meaning: String
+    /// A value for examples, where the default is none to show: `clip.y4m`.
+    public let example: String
+    /// Whether the value names a file that the handler writes; `-` is standard output.
+    public let isOutput: Bool
 
-    public init(_ name: String, default defaultValue: String = "", _ meaning: String) {
+    public init(
+        _ name: String, default defaultValue: String = "", example: String = "", isOutput: Bool = false,
+        _ meaning: String
+    ) {
         self.name = name
         self.defaultValue = defaultValue
         self.meaning = meaning
+        self.example = example
+        self.isOutput = isOutput
     }
+
+    public var isRequired: Bool { defaultValue.isEmpty }
 }
 
 /// What becomes of a frame after its handler.

@@ -48,24 +48,25 @@ public struct HandlerLibrary: ~Copyable {
     }
 
     public func add<S: VideoSource & NamedHandler>(_ type: S.Type) throws(MediaGraphError) {
-        try add(.source, type) { MGVideoSource(try S(options: $0), name: S.name) }
+        try add(.source, type, S.validate) { MGVideoSource(try S(options: $0), name: S.name) }
     }
 
     public func add<P: VideoProcessor & NamedHandler>(_ type: P.Type) throws(MediaGraphError) {
-        try add(.processor, type) { MGVideoProcessor(try P(options: $0), name: P.name) }
+        try add(.processor, type, P.validate) { MGVideoProcessor(try P(options: $0), name: P.name) }
     }
 
     public func add<C: VideoConsumer & NamedHandler>(_ type: C.Type) throws(MediaGraphError) {
-        try add(.consumer, type) { MGVideoConsumer(try C(options: $0), name: C.name) }
+        try add(.consumer, type, C.validate) { MGVideoConsumer(try C(options: $0), name: C.name) }
     }
 
     private func add<ABI>(
-        _ kind: HandlerRegistry.Kind, _ type: any NamedHandler.Type, _ make: @escaping (HandlerOptions) throws -> ABI
+        _ kind: HandlerRegistry.Kind, _ type: any NamedHandler.Type,
+        _ validate: @escaping (HandlerOptions) throws -> Void, _ make: @escaping (HandlerOptions) throws -> ABI
     ) throws(MediaGraphError) {
-        let factory = HandlerFactory(name: type.name) { options, made in
+        let factory = HandlerFactory(name: type.name, validate) { options, made in
             made.assumingMemoryBound(to: ABI.self).initialize(to: try make(options))
         }
-        let options = type.options.map { "\($0.name)\t\($0.defaultValue)\t\($0.meaning)\n" }.joined()
+        let options = type.options.map(\.line).joined()
         // The registry copies the description; the factory is kept for as long as the library, which is for ever.
         let context = Unmanaged.passRetained(factory).toOpaque()
         try MediaGraphError.check { error in
@@ -77,7 +78,11 @@ public struct HandlerLibrary: ~Copyable {
                             create: { context, options, made, error in
                                 Unmanaged<HandlerFactory>.fromOpaque(context!).takeUnretainedValue()
                                     .create(String(cString: options!), made!, error)
-                            }, context: context)
+                            }, context: context,
+                            validate: { context, options, error in
+                                Unmanaged<HandlerFactory>.fromOpaque(context!).takeUnretainedValue()
+                                    .validate(String(cString: options!), error)
+                            })
                         return registry.pointee.add(registry.pointee.context, &description, error)
                     }
                 }
@@ -89,23 +94,52 @@ public struct HandlerLibrary: ~Copyable {
 /// Makes handlers of one type in the library that has it.
 private final class HandlerFactory {
     let name: String
+    let check: (HandlerOptions) throws -> Void
     let make: (HandlerOptions, UnsafeMutableRawPointer) throws -> Void
 
-    init(name: String, make: @escaping (HandlerOptions, UnsafeMutableRawPointer) throws -> Void) {
+    init(
+        name: String, _ check: @escaping (HandlerOptions) throws -> Void,
+        make: @escaping (HandlerOptions, UnsafeMutableRawPointer) throws -> Void
+    ) {
         self.name = name
+        self.check = check
         self.make = make
     }
 
     /// Answers 1, or 0 with the error stored.
+    func validate(_ text: String, _ error: UnsafeMutablePointer<MGError>?) -> Int32 {
+        trying(error) { try check(HandlerOptions(text, handler: name)) }
+    }
+
+    /// Answers 1, or 0 with the error stored.
     func create(_ text: String, _ made: UnsafeMutableRawPointer, _ error: UnsafeMutablePointer<MGError>?) -> Int32 {
-        do {
+        trying(error) {
             let options = try HandlerOptions(text, handler: name)
             try make(options, made)
             try options.refuseUnknown()
+        }
+    }
+
+    private func trying(_ error: UnsafeMutablePointer<MGError>?, _ body: () throws -> Void) -> Int32 {
+        do {
+            try body()
             return 1
         } catch let thrown {
             MediaGraphError.wrapping(thrown, "handler \(name)").store(in: error)
             return 0
         }
+    }
+}
+
+extension HandlerOption {
+    /// As it crosses to the registry of another copy: fields separated by tabs.
+    fileprivate var line: String {
+        [name, defaultValue, meaning, example, isOutput ? "output" : ""].joined(separator: "\t") + "\n"
+    }
+
+    init(line: some StringProtocol) {
+        let fields = String(line).split(separator: "\t" as Character, omittingEmptySubsequences: false).map(String.init)
+        func field(_ index: Int) -> String { index < fields.count ? fields[index] : "" }
+        self.init(field(0), default: field(1), example: field(3), isOutput: field(4) == "output", field(2))
     }
 }

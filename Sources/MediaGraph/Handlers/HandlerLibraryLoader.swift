@@ -82,13 +82,10 @@ private final class LibraryVisit {
         guard let kind = HandlerRegistry.Kind(rawValue: description.kind) else {
             throw .unsupported(.init("handler of \(path)", expected: "a known kind", actual: "\(description.kind)"))
         }
-        let options = String(cString: description.options).split(separator: "\n").map { line in
-            let fields = line.split(separator: "\t", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
-            return HandlerOption(fields[0], default: fields.count > 1 ? fields[1] : "", fields.last ?? "")
-        }
+        let options = String(cString: description.options).split(separator: "\n").map { HandlerOption(line: $0) }
         try registry.add(
             HandlerRegistry.Entry(
                 kind: kind, name: String(cString: description.name), summary: String(cString: description.summary),
-                options: options, library: path, make: .foreign(ForeignHandler(description))))
+                options: options, library: path, make: .foreign(ForeignHandler(description)), validate: { _ in }))
     }
 }

@@ -76,7 +76,7 @@ public final class HandlerOptions: Sendable {
     /// A text that must be given.
     public func string(_ key: String) throws(MediaGraphError) -> String {
         guard let value = text(key), !value.isEmpty else {
-            throw .invalidParameter(.init("option \(key) of \(handler)", expected: "\(key)=…", actual: "nothing"))
+            throw .invalidParameter(.init(Self.subject(key, handler), expected: "\(key)=…", actual: "nothing"))
         }
         return value
     }
@@ -133,8 +133,11 @@ public final class HandlerOptions: Sendable {
         throw wrong(key, "a rate such as 30 or 30000/1001", text)
     }
 
+    /// What an error about one option is about.
+    static func subject(_ key: String, _ handler: String) -> String { "option \(key) of \(handler)" }
+
     private func wrong(_ key: String, _ expected: String, _ actual: String) -> MediaGraphError {
-        .invalidParameter(.init("option \(key) of \(handler)", expected: expected, actual: "\"\(actual)\""))
+        .invalidParameter(.init(Self.subject(key, handler), expected: expected, actual: "\"\(actual)\""))
     }
 
     /// Throws when something was given that nobody asked for.

@@ -28,6 +28,8 @@ public final class HandlerRegistry: Sendable {
         /// The library that it came with; `nil` when built in or registered here.
         public let library: String?
         let make: Maker
+        /// Reads options and throws what is wrong with them; nothing is made.
+        let validate: @Sendable (HandlerOptions) throws -> Void
     }
 
     enum Maker: Sendable {
@@ -54,7 +56,7 @@ public final class HandlerRegistry: Sendable {
         try add(
             Entry(
                 kind: .source, name: S.name, summary: S.summary, options: S.options, library: nil,
-                make: .source { MGVideoSource(try S(options: $0), name: S.name) }))
+                make: .source { MGVideoSource(try S(options: $0), name: S.name) }, validate: { try S.validate($0) }))
     }
 
     /// Makes a processor known as `preprocessor handler=NAME`.
@@ -62,7 +64,8 @@ public final class HandlerRegistry: Sendable {
         try add(
             Entry(
                 kind: .processor, name: P.name, summary: P.summary, options: P.options, library: nil,
-                make: .processor { MGVideoProcessor(try P(options: $0), name: P.name) }))
+                make: .processor { MGVideoProcessor(try P(options: $0), name: P.name) },
+                validate: { try P.validate($0) }))
     }
 
     /// Makes a consumer known as `rawdatapipe handler=NAME`.
@@ -70,7 +73,8 @@ public final class HandlerRegistry: Sendable {
         try add(
             Entry(
                 kind: .consumer, name: C.name, summary: C.summary, options: C.options, library: nil,
-                make: .consumer { MGVideoConsumer(try C(options: $0), name: C.name) }))
+                make: .consumer { MGVideoConsumer(try C(options: $0), name: C.name) }, validate: { try C.validate($0) })
+        )
     }
 
     func add(_ entry: Entry) throws(MediaGraphError) {
@@ -114,6 +118,13 @@ public final class HandlerRegistry: Sendable {
         } catch {
             throw .wrapping(error, "handler \(entry.name)")
         }
+    }
+
+    /// Throws what the handler would throw about these options. It isn't made, and touches nothing.
+    func validate(_ kind: Kind, _ name: String, options: String) throws(MediaGraphError) {
+        let entry = try entry(kind, name)
+        if case .foreign(let foreign) = entry.make { return try foreign.validate(options) }
+        try make(entry, options) { try entry.validate($0) }
     }
 
     func makeSource(_ name: String, options: String) throws(MediaGraphError) -> SourceHandle {

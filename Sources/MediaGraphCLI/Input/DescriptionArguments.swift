@@ -12,12 +12,12 @@ struct HandlerLibraryOptions: ParsableArguments {
     var libraries: [String] = []
 
     /// Loads them all; whatever is wrong with one ends the program with exit status 1.
-    func load() throws {
+    func load(_ report: DiagnosticReport = DiagnosticReport()) throws {
         do {
             try HandlerRegistry.shared.loadFromEnvironment()
             for library in libraries { try HandlerRegistry.shared.load(library) }
         } catch {
-            StandardStreams.printError("\(Style(for: .standardError).paint("error:", .error)) \(error)")
+            report.error("\(error)")
             throw ExitStatus.failure.exitCode
         }
     }

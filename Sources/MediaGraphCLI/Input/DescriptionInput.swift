@@ -32,6 +32,15 @@ enum DescriptionInput: Equatable {
     /// Names a file that exists; directories count, so that they are refused as such.
     static func fileExists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
 
+    /// What reports call it: the file, or as its description is called.
+    var label: String {
+        switch self {
+        case .text: "description"
+        case .file(let path): path
+        case .standardInput: "<stdin>"
+        }
+    }
+
     var isText: Bool { if case .text = self { true } else { false } }
 }
 

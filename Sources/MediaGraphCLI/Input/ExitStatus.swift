@@ -1,15 +1,24 @@
 import ArgumentParser
 
 /// What the program's exit status says. A wrong command line is 64 (`EX_USAGE`), argument-parser's own.
-enum ExitStatus: Int32, Sendable {
+enum ExitStatus: Sendable, Equatable {
     /// The graph came to its end, or the descriptions are fine.
-    case success = 0
-    /// An element ended the graph with an error, or a file couldn't be written.
-    case failure = 1
+    case success
+    /// An element ended the graph with an error, its streams didn't end in time, or a file couldn't be written.
+    case failure
     /// The description is wrong, or there is none.
-    case wrongDescription = 2
-    /// It was stopped before its streams had ended: by a second Ctrl-C, or because they didn't end in time.
-    case forced = 130
+    case wrongDescription
+    /// It was stopped before its streams had ended by this signal, as shells count: 128 and the signal's number.
+    case stopped(signal: CInt)
 
-    var exitCode: ExitCode { ExitCode(rawValue) }
+    var number: Int32 {
+        switch self {
+        case .success: 0
+        case .failure: 1
+        case .wrongDescription: 2
+        case .stopped(let signal): 128 + signal
+        }
+    }
+
+    var exitCode: ExitCode { ExitCode(number) }
 }

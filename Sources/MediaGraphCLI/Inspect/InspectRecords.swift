@@ -61,6 +61,7 @@ struct HandlerRecord: Codable, Equatable {
         /// Empty when it must be given.
         var defaultValue: String
         var meaning: String
+        var example: String?
     }
 
     var kind = "handler"
@@ -77,7 +78,11 @@ struct HandlerRecord: Codable, Equatable {
         node = entry.kind.node
         summary = entry.summary
         library = entry.library
-        options = entry.options.map { Option(name: $0.name, defaultValue: $0.defaultValue, meaning: $0.meaning) }
+        options = entry.options.map {
+            Option(
+                name: $0.name, defaultValue: $0.defaultValue, meaning: $0.meaning,
+                example: $0.example.isEmpty ? nil : $0.example)
+        }
     }
 
     static func all(of kind: HandlerRegistry.Kind) -> [HandlerRecord] {

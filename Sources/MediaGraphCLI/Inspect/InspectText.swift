@@ -44,8 +44,12 @@ struct InspectText {
         lines += ["", style.paint("options", .bold)]
         if handler.options.isEmpty { lines.append("  none") }
         lines += optionLines(handler.options, indent: 2)
-        let example = handler.options.first { Double($0.defaultValue) != nil }
-        let options = example.map { " options=\"\($0.name)=\($0.defaultValue)\"" } ?? ""
+        // What must be given, or else something that may be.
+        let required = handler.options.filter(\.defaultValue.isEmpty).map { ($0.name, $0.example ?? "…") }
+        let optional = handler.options.first { Double($0.defaultValue) != nil }.map { ($0.name, $0.defaultValue) }
+        let shown = required.isEmpty ? [optional].compactMap(\.self) : required
+        let text = shown.map { "\($0)=\($1)" }.joined(separator: ",")
+        let options = text.isEmpty ? "" : " options=\"\(text)\""
         lines += ["", style.paint("in a description", .bold), "  \(handler.node) handler=\(handler.name)\(options)"]
         return lines.joined(separator: "\n")
     }

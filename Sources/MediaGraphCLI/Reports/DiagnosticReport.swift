@@ -2,17 +2,26 @@ import ArgumentParser
 import Foundation
 import MediaGraph
 
-/// Prints what is wrong with descriptions and with their variables, for people, on standard error.
+/// Prints what is wrong with descriptions and with their variables: for people on standard error, or as JSON lines on
+/// standard output.
 struct DiagnosticReport {
-    let style = Style(for: .standardError)
+    var printsJSON = false
+    var style: Style { Style(for: .standardError) }
 
     func print(_ diagnostics: [Diagnostic]) {
+        if printsJSON {
+            for diagnostic in diagnostics {
+                JSONLine.print(DiagnosticEvent(diagnostic: DiagnosticRecord(diagnostic)), to: jsonStream)
+            }
+            return
+        }
+        let style = style
         for diagnostic in diagnostics { StandardStreams.printError(diagnostic.rendered(color: style.isColored)) }
     }
 
     /// The line below several diagnostics.
     func printCount(_ diagnostics: [Diagnostic]) {
-        if let text = Self.count(diagnostics) { StandardStreams.printError(text) }
+        if !printsJSON, let text = Self.count(diagnostics) { StandardStreams.printError(text) }
     }
 
     /// "2 errors, 1 warning"; `nil` for none.
@@ -23,11 +32,21 @@ struct DiagnosticReport {
         return parts.isEmpty ? nil : parts.map { "\($0.0) \($0.1)\($0.0 == 1 ? "" : "s")" }.joined(separator: ", ")
     }
 
+    var jsonStream = FileHandle.standardOutput
+
     func error(_ text: String) {
+        if printsJSON {
+            JSONLine.print(ProblemEvent(message: text), to: jsonStream)
+            return
+        }
         StandardStreams.printError("\(style.paint("error:", .error)) \(TextWidth.printable(text))")
     }
 
     func warning(_ text: String) {
+        if printsJSON {
+            JSONLine.print(ProblemEvent(event: "warning", message: text), to: jsonStream)
+            return
+        }
         StandardStreams.printError("\(style.paint("warning:", .warning)) \(TextWidth.printable(text))")
     }
 
@@ -46,9 +65,9 @@ struct DiagnosticReport {
 
 extension DescriptionInput {
     /// The description, or the program's end with the reason on standard error.
-    func loadOrExit() throws -> Description {
+    func loadOrExit(_ report: DiagnosticReport = DiagnosticReport()) throws -> Description {
         do { return try load() } catch {
-            DiagnosticReport().error("\(error)")
+            report.error("\(error)")
             throw ExitStatus.wrongDescription.exitCode
         }
     }

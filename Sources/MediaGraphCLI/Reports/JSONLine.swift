@@ -13,5 +13,7 @@ enum JSONLine {
 
     /// False when nobody reads any more.
     @discardableResult
-    static func print(_ value: some Encodable) -> Bool { StandardStreams.write(text(value), to: .standardOutput) }
+    static func print(_ value: some Encodable, to stream: FileHandle = .standardOutput) -> Bool {
+        StandardStreams.write(text(value), to: stream)
+    }
 }

@@ -35,13 +35,12 @@ struct JSONReporter: RunReporter {
         var on: Bool
     }
 
-    private struct Problem: Encodable {
-        var event: String
-        var element: String?
-        var factory: String?
+    private struct ElementMessage: Encodable {
+        var event = "message"
+        var element: String
         var message: String
-        var detail: String?
-        var formatConflict: String?
+        /// As text.
+        var fields: [String: String]
     }
 
     private struct Finishing: Encodable {
@@ -61,7 +60,7 @@ struct JSONReporter: RunReporter {
     }
 
     private mutating func print(_ event: some Encodable) {
-        if hasReader, !JSONLine.print(event) { hasReader = false }
+        if hasReader, !JSONLine.print(event, to: StandardStreams.reservedOutput) { hasReader = false }
     }
 
     mutating func begin(_ title: String, _ rows: [ProgressSample.Row]) {
@@ -75,11 +74,16 @@ struct JSONReporter: RunReporter {
         case .streamStatus(let node, let isOn): print(Status(node: node, on: isOn))
         case .warning(let warning):
             print(
-                Problem(
+                ProblemEvent(
                     event: "warning", element: warning.element, factory: warning.factory,
                     message: warning.error.message,
                     detail: warning.detail.isEmpty ? nil : warning.detail))
-        case .stateChanged, .qualityOfService, .buffering, .element, .ended: break
+        case .element(let name, let structure):
+            let fields = structure.fieldNames.map { ($0, structure.text($0) ?? "") }
+            print(
+                ElementMessage(
+                    element: name, message: structure.name, fields: Dictionary(fields) { first, _ in first }))
+        case .stateChanged, .qualityOfService, .buffering, .ended: break
         }
     }
 
@@ -89,8 +93,8 @@ struct JSONReporter: RunReporter {
 
     mutating func failed(_ failure: RunFailure) {
         print(
-            Problem(
-                event: "error", element: failure.element, factory: failure.factory, message: failure.message,
+            ProblemEvent(
+                element: failure.element, factory: failure.factory, message: failure.message,
                 detail: failure.detail, formatConflict: failure.formatConflict))
     }
 
@@ -98,7 +102,7 @@ struct JSONReporter: RunReporter {
         let sample = summary.sample
         print(
             End(
-                reason: summary.reason, exitStatus: summary.status.rawValue, time: sample.time,
+                reason: summary.reason, exitStatus: summary.status.number, time: sample.time,
                 frames: sample.summaryRow?.frames ?? 0, dropped: sample.rows.reduce(0) { $0 + $1.dropped },
                 latencyMilliseconds: summary.latency, nodes: sample.rows))
     }

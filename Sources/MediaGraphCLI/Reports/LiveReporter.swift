@@ -3,6 +3,7 @@ import MediaGraph
 
 /// For a person at a terminal: a table that is drawn anew in place, on standard error.
 struct LiveReporter: RunReporter {
+    private let showsMessages: Bool
     let interval = 0.2
     private let stream = FileHandle.standardError
     private let style = Style(for: .standardError)
@@ -10,6 +11,8 @@ struct LiveReporter: RunReporter {
     private var area = LiveArea(.standardError)
     private var last: ProgressSample?
     private var announcement: String?
+
+    init(showsMessages: Bool = false) { self.showsMessages = showsMessages }
 
     mutating func begin(_ title: String, _ rows: [ProgressSample.Row]) {
         let width = Terminal.size(stream).columns
@@ -47,9 +50,15 @@ struct LiveReporter: RunReporter {
     }
 
     mutating func event(_ event: GraphEvent) {
-        guard case .warning(let warning) = event else { return }
-        area.clear()
-        report.warning("\(warning)")
+        switch event {
+        case .warning(let warning):
+            area.clear()
+            report.warning("\(warning)")
+        case .element(let name, let structure) where showsMessages:
+            area.clear()
+            report.message(name, structure)
+        default: return
+        }
         draw()
     }
 

@@ -1,3 +1,5 @@
+import MediaGraph
+
 /// A sample as lines that fit a window: a row for each node, columns aligned, the least important left out where there is
 /// no room.
 struct ProgressTable {
@@ -45,7 +47,7 @@ struct ProgressTable {
     /// No line is wider than `width`, and there are no more than `height` of them.
     func lines(_ sample: ProgressSample, width: Int, height: Int) -> [Line] {
         let shown = max(1, sample.rows.count > height ? height - 1 : height)
-        var table = sample.rows.prefix(shown).enumerated().map { index, row in
+        var table = Self.mostTelling(sample.rows, shown).enumerated().map { index, row in
             cells(row, time: index == 0 ? clock(sample) : "")
         }
         if table.isEmpty { table = [[.time: Cell(text: clock(sample), face: .bold)]] }
@@ -57,6 +59,15 @@ struct ProgressTable {
             lines.append(Line(text: style.paint(text, .dim), width: TextWidth.columns(text)))
         }
         return lines
+    }
+
+    /// So many of the rows, in their order. Where all is well, what arrives at the ends says it for the rest.
+    private static func mostTelling(_ rows: [ProgressSample.Row], _ count: Int) -> [ProgressSample.Row] {
+        func rank(_ row: ProgressSample.Row) -> Int {
+            row.element == "rawdatapipe" ? 0 : Nodes.factoryNames.contains(row.element) ? 2 : 1
+        }
+        let chosen = Set(rows.indices.sorted { (rank(rows[$0]), $0) < (rank(rows[$1]), $1) }.prefix(count))
+        return rows.indices.filter(chosen.contains).map { rows[$0] }
     }
 
     /// The whole sample in one line for a log.

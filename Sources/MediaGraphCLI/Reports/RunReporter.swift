@@ -43,13 +43,18 @@ struct QuietReporter: RunReporter {
 
 /// Lines for a log or a pipe: one a second, on standard error.
 struct LineReporter: RunReporter {
+    var showsMessages = false
     let interval = 1.0
     private let report = DiagnosticReport()
 
     mutating func begin(_ title: String, _ rows: [ProgressSample.Row]) { StandardStreams.printError(title) }
     mutating func progress(_ sample: ProgressSample) { StandardStreams.printError(ProgressTable.logLine(sample)) }
     mutating func event(_ event: GraphEvent) {
-        if case .warning(let warning) = event { report.warning("\(warning)") }
+        switch event {
+        case .warning(let warning): report.warning("\(warning)")
+        case .element(let name, let structure) where showsMessages: report.message(name, structure)
+        default: break
+        }
     }
     mutating func finishing(_ reason: StopReason) {
         if let text = reason.announcement { StandardStreams.printError(text) }
@@ -64,6 +69,11 @@ struct LineReporter: RunReporter {
 }
 
 extension DiagnosticReport {
+    /// `level0: level, endtime=…`
+    func message(_ element: String, _ structure: Structure) {
+        StandardStreams.printError(TextWidth.printable("\(element): \(structure)"))
+    }
+
     func failed(_ failure: RunFailure) {
         error(failure.text)
         if let conflict = failure.formatConflict { StandardStreams.printError("  \(TextWidth.printable(conflict))") }

@@ -1,3 +1,4 @@
+import Glibc
 import MediaGraph
 
 /// Why a run is over.
@@ -5,8 +6,10 @@ enum StopReason: String, Codable, Sendable {
     case endOfStream = "end-of-stream"
     /// `--duration` was over.
     case duration
-    /// Ctrl-C, or SIGTERM.
+    /// Ctrl-C, SIGTERM.
     case interrupted, terminated
+    /// SIGHUP: the terminal is gone.
+    case hungUp = "hung-up"
     /// Nobody reads standard output any more.
     case readerGone = "reader-gone"
     case error
@@ -18,10 +21,24 @@ enum StopReason: String, Codable, Sendable {
         switch self {
         case .duration: "the time is over, finishing …"
         case .interrupted: "finishing … (Ctrl-C again stops at once)"
-        case .terminated: "finishing …"
+        case .terminated, .hungUp: "finishing …"
         case .endOfStream, .readerGone, .error, .forced: nil
         }
     }
+}
+
+extension StopReason {
+    /// The signals that ask for an end.
+    private static let bySignal: [CInt: StopReason] = [
+        SIGINT: .interrupted, SIGTERM: .terminated, SIGHUP: .hungUp,
+    ]
+
+    init?(signal: CInt) {
+        guard let reason = Self.bySignal[signal] else { return nil }
+        self = reason
+    }
+
+    var signal: CInt? { Self.bySignal.first { $0.value == self }?.key }
 }
 
 /// How a run ended.

@@ -29,7 +29,7 @@ struct GraphRun {
         finisher.cancel()
         // Ended with the graph: what it said last comes before the report of its end.
         await listener.value
-        let status = await report(end, requested: await finisher.value, to: monitor)
+        let status = await report(end, request: await finisher.value, to: monitor)
         await graph.stop()
         withExtendedLifetime(signals) {}
         return status
@@ -70,28 +70,38 @@ struct GraphRun {
             do { try await Task.sleep(for: Self.finishLimit) } catch { return reason }
             monitor.freeze()
             await graph.stop()
-            return .forced
+            return reason
         }
         return nil
     }
 
     /// Tells how it ended, before the graph is stopped and its counters are gone.
     private func report(
-        _ end: Result<GraphEnd, GraphError>, requested: StopReason?, to monitor: RunMonitor
+        _ end: Result<GraphEnd, GraphError>, request: StopReason?, to monitor: RunMonitor
     ) async -> ExitStatus {
         let error: GraphError
         switch end {
         case .success(.endOfStream):
-            await monitor.end(requested ?? .endOfStream, .success)
+            await monitor.end(request ?? .endOfStream, .success)
             return .success
         case .success(.stopped):
-            await monitor.end(.forced, .forced)
-            return .forced
+            let status = request?.signal.map(ExitStatus.stopped) ?? .failure
+            await monitor.end(.forced, status)
+            return status
         case .success(.failed(let failure)): error = .failed(failure)
         case .failure(let failure): error = failure
         }
         await monitor.end(.error, .failure, failure: RunFailure(error, formatConflict: await graph.formatConflict))
         return .failure
+    }
+
+    /// None under nohup, which has it ignored.
+    private static var hangUp: [CInt] {
+        var action = sigaction()
+        sigaction(SIGHUP, nil, &action)
+        return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
+            == unsafeBitCast(SIG_IGN, to: Int.self)
+            ? [] : [SIGHUP]
     }
 
     private static func watchSignals(
@@ -102,13 +112,14 @@ struct GraphRun {
         let queue = DispatchQueue(label: "mediagraph.signals")
         let count = SignalCount()
         return [
-            SignalWatch([SIGINT, SIGTERM], on: queue) { number in
+            SignalWatch([SIGINT, SIGTERM] + Self.hangUp, on: queue) { number in
                 switch count.count() {
-                case .first: requester.yield(number == SIGINT ? .interrupted : .terminated)
+                case .first: if let reason = StopReason(signal: number) { requester.yield(reason) }
                 case .repeated: break
-                case .again: monitor.exitAtOnce()
+                case .again: monitor.exitAtOnce(by: number)
                 }
             },
+            SignalWatch([SIGQUIT], on: queue) { monitor.exitAtOnce(by: $0) },
             SignalWatch([SIGTSTP], on: queue) { _ in monitor.suspend() },
         ]
     }

@@ -126,16 +126,17 @@ final class RunMonitor: Sendable {
 
     /// Ends the process at once, with the terminal as it was found. No element is asked, and nobody waited for: what holds
     /// the lock may be a write to a terminal that is stopped.
-    func exitAtOnce() -> Never {
-        DispatchQueue.global().asyncAfter(deadline: .now() + 1) { _exit(ExitStatus.forced.rawValue) }
+    func exitAtOnce(by signal: CInt) -> Never {
+        let status = ExitStatus.stopped(signal: signal)
+        DispatchQueue.global().asyncAfter(deadline: .now() + 1) { _exit(status.number) }
         _ = state.withLockIfAvailable { state in
             let sample = state.meter.total(state.lastProgress, at: state.time ?? 0)
             state.reporter.end(
                 RunSummary(
-                    reason: .forced, status: .forced, sample: sample, latency: state.meter.latencies.summary))
+                    reason: .forced, status: status, sample: sample, latency: state.meter.latencies.summary))
         }
         // Not `exit`: GStreamer's threads run on, and must not meet destructors.
-        _exit(ExitStatus.forced.rawValue)
+        _exit(status.number)
     }
 
     /// Ctrl-Z: stops the process with the cursor shown; returns when it goes on.

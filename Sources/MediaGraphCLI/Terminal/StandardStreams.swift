@@ -13,6 +13,14 @@ enum StandardStreams {
         }
     }
 
+    /// Standard output for the program's own lines alone: what anything else in the process writes there, a handler's
+    /// `print` say, goes to standard error from the first use on.
+    static let reservedOutput: FileHandle = {
+        let descriptor = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)
+        guard descriptor >= 0, dup2(STDERR_FILENO, STDOUT_FILENO) >= 0 else { return .standardOutput }
+        return FileHandle(fileDescriptor: descriptor)
+    }()
+
     /// Why standard output lost something; a reader that went away (`| head`) is no reason.
     private static let loss = Mutex<String?>(nil)
 
@@ -23,7 +31,7 @@ enum StandardStreams {
             try stream.write(contentsOf: Data(text.utf8))
             return true
         } catch {
-            if stream.fileDescriptor == FileHandle.standardOutput.fileDescriptor { noteLoss(error as NSError) }
+            if stream.fileDescriptor != STDERR_FILENO { noteLoss(error as NSError) }
             return false
         }
     }
@@ -38,7 +46,7 @@ enum StandardStreams {
     static func exitIfOutputIsLost() {
         guard let reason = loss.withLock({ $0 }) else { return }
         printError("error: writing standard output: \(reason)")
-        exit(ExitStatus.failure.rawValue)
+        exit(ExitStatus.failure.number)
     }
 
     static func printError(_ text: String) { write(text + "\n", to: .standardError) }

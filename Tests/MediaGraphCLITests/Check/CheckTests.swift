@@ -9,7 +9,7 @@ import Testing
             """
             # a call
             videotestsrc ! preprocesor handler=blur ! fakesink
-            videotestsrc ! rawdatapipe resolution=auto
+            videotestsrc ! rawdatapipe resolution=auto handler=count
             """, to: "call.pipeline")
         let check = try Program.run("check", file)
         #expect(check.status == 2)
@@ -20,7 +20,7 @@ import Testing
                    2 | videotestsrc ! preprocesor handler=blur ! fakesink
                      |                ^~~~~~~~~~~ did you mean "preprocessor"?
                 call.pipeline:3:39: error: rawdatapipe has no resolution "auto"
-                   3 | videotestsrc ! rawdatapipe resolution=auto
+                   3 | videotestsrc ! rawdatapipe resolution=auto handler=count
                      |                                       ^~~~ one of native, 90p, 180p, 360p, 720p, 1080p
                 2 errors
 
@@ -32,7 +32,7 @@ import Testing
         let folder = TemporaryFolder()
         let good = try folder.write("videotestsrc ! videoconvert ! ${SINK:-fakesink}", to: "good.pipeline")
         let bad = try folder.write("videotestsrc ! nosuchthing", to: "bad.pipeline")
-        let check = try Program.run("check", good, "fakesrc ! fakesink", bad, "SINK=autovideosink")
+        let check = try Program.run("check", good, "fakesrc ! fakesink", bad, "SINK=fakevideosink")
         #expect(check.status == 2)
         #expect(check.output == "\(good): fine, 3 elements\ndescription: fine, 2 elements\n")
         #expect(check.errors.hasSuffix("\n1 error\n"))
@@ -94,5 +94,34 @@ import Testing
             "check", "fakesrc ! fakesink", environment: ["MEDIAGRAPH_HANDLERS": "/no/other.so"])
         #expect(variable.status == 1)
         #expect(variable.errors.contains("/no/other.so"))
+    }
+
+    @Test("GR-2 check --json says in JSON why there is nothing to check")
+    func missingJSON() throws {
+        struct Record: Decodable {
+            var file: String
+            var ok: Bool
+            var error: String?
+        }
+        let check = try Program.run("check", "--json", "/no/such.pipeline", "fakesrc ! fakesink")
+        #expect(check.status == 2)
+        #expect(check.errors == "")
+        let records = try check.output.split(separator: "\n").map {
+            try JSONDecoder().decode(Record.self, from: Data($0.utf8))
+        }
+        #expect(records.map(\.ok) == [false, true])
+        #expect(records[0].file == "/no/such.pipeline")
+        #expect(records[0].error == "there is no file \"/no/such.pipeline\"")
+    }
+
+    @Test("GR-2 check warns of autovideosink where there is no display, and only there")
+    func display() throws {
+        func errors(_ display: String) throws -> String {
+            try Program.run(
+                "check", "videotestsrc ! autovideosink", environment: ["DISPLAY": display, "WAYLAND_DISPLAY": ""]
+            ).errors
+        }
+        #expect(try errors("").contains("description:1:16: warning: autovideosink needs a display"))
+        #expect(try errors(":0") == "")
     }
 }

@@ -81,4 +81,21 @@ import Testing
             inspect.errors
                 == "error: there is no node, handler or element \"rawdatapip\"; did you mean \"rawdatapipe\"?\n")
     }
+
+    @Test("GR-4 the line that inspect shows for a handler can be pasted")
+    func examples() throws {
+        for kind in HandlerRegistry.Kind.allCases {
+            for handler in HandlerRegistry.shared.handlers(kind) {
+                let output = try Program.run("inspect", handler.name).output
+                let lines = output.split(separator: "\n").filter {
+                    $0.hasPrefix("  \(kind.node) handler=\(handler.name)")
+                }
+                let line = try #require(lines.first)
+                let before = kind == .source ? "" : "videotestsrc ! "
+                let after = kind == .consumer ? "" : " ! fakesink"
+                let check = try Program.run("check", before + line + after)
+                #expect(check.status == 0 && check.errors == "", "\(check.errors)")
+            }
+        }
+    }
 }

@@ -106,4 +106,11 @@ import Testing
             reason: .endOfStream, status: .success, sample: Self.sample, latency: .init(p50: 39, p99: 47.4))
         #expect(summary.text == "358 frames in 12.0 s · 2 dropped · latency p50 39 ms, p99 47 ms")
     }
+
+    @Test("GR-3 where rows don't fit, pipes and sinks are shown before sources and pre-processors")
+    func crowded() {
+        let lines: [String] = ProgressTable(style: .plain).lines(Self.sample, width: 79, height: 2).map(\.text)
+        #expect(
+            lines == ["  00:00:12  rawdatapipe0   30.0 fps    358 frames  0 dropped  latency 41 ms", "  and 2 more"])
+    }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @Suite struct RunTests {
@@ -36,9 +37,10 @@ import Testing
 
     @Test("GR-3 a handler's error ends run with status 1")
     func handlerError() throws {
-        let run = try Program.run("run", "videosource name=cam handler=counter options=\"width=0,height=5\" ! fakesink")
+        let run = try Program.run(
+            "run", "videotestsrc ! rawdatapipe name=shots handler=snapshot options=location=/no/such/%d.png")
         #expect(run.status == 1)
-        #expect(run.errors.contains("cam (videosource)"))
+        #expect(run.errors.contains("shots (rawdatapipe)"))
     }
 
     @Test("GR-3 run --frames ends after exactly so many frames", arguments: [1, 2, 37])
@@ -150,5 +152,95 @@ import Testing
         #expect(try folder.text("mediagraph.playing.dot").hasPrefix("digraph pipeline {"))
         _ = try Program.run("run", "filesrc location=/no/such/file ! fakesink", environment: environment)
         #expect(try folder.text("mediagraph.error.dot").contains("filesrc0"))
+    }
+
+    @Test(
+        "GR-3 --json refuses a description that writes to standard output, at the place that says so",
+        arguments: [
+            ("videotestsrc ! rawdatapipe handler=framemd5", 36),
+            ("videotestsrc ! rawdatapipe handler=y4m options=location=-", 48),
+            ("fakesrc ! fdsink", 11), ("fakesrc ! filesink location=/dev/stdout", 29),
+        ])
+    func standardOutputTaken(_ description: String, _ column: Int) throws {
+        let run = try Program.run("run", "--json", description)
+        #expect(run.status == 2)
+        let events = try RunEvent.all(run.output)
+        #expect(events.map(\.event) == ["diagnostic"])
+        #expect(events.map(\.column) == [column])
+        #expect(events[0].message?.contains("writes to standard output") == true)
+    }
+
+    @Test("GR-3 what something else prints doesn't get among the lines of --json")
+    func foreignPrints() throws {
+        let run = try Program.run(
+            "run", "--json", "fakesrc num-buffers=1 sizetype=fixed sizemax=16 ! fakesink dump=true")
+        #expect(run.status == 0)
+        #expect(try RunEvent.all(run.output).last?.event == "end")
+        #expect(run.errors.contains("00 00 00"))
+    }
+
+    @Test("GR-3 a handler has standard output to itself without --json")
+    func handlerOutput() throws {
+        let run = try Program.run("run", "videotestsrc num-buffers=2 ! rawdatapipe handler=framemd5")
+        #expect(run.output.hasPrefix("#format: frame checksums\n"))
+        #expect(run.output.split(separator: "\n").count { !$0.hasPrefix("#") } == 2)
+    }
+
+    @Test("GR-3 with --json, what goes wrong before the run is JSON too, and nothing else is printed")
+    func earlyErrors() throws {
+        for arguments in [["/no/such.pipeline"], ["--load", "/no/such.so", "fakesrc ! fakesink"]] {
+            let run = try ChildProcess.run(
+                Program.path, ["run", "--json"] + arguments, environment: Program.environment)
+            #expect(run.status != 0)
+            #expect(run.errors == "")
+            let events = try RunEvent.all(run.output)
+            #expect(events.map(\.event) == ["error"])
+            #expect(events[0].message?.contains("/no/such") == true)
+        }
+        let unused = try Program.run("run", "--json", "fakesrc num-buffers=1 ! fakesink", "NAME=1")
+        #expect(unused.errors == "")
+        #expect(try RunEvent.all(unused.output).first?.event == "warning")
+    }
+
+    @Test("GR-3 messages that elements post are in --json, and printed with --messages")
+    func messages() throws {
+        let description = "audiotestsrc num-buffers=10 ! level name=meter ! fakesink"
+        let json = try RunEvent.all(try Program.run("run", "--json", description).output)
+        let message = try #require(json.first { $0.event == "message" })
+        #expect(message.element == "meter")
+        #expect(message.message == "level")
+        #expect(message.fields?["duration"] == "100000000")
+        #expect(try Program.run("run", "--messages", description).errors.contains("\nmeter: level, "))
+        #expect(try !Program.run("run", description).errors.contains("meter: level"))
+    }
+
+    @Test("GR-3 run --frames counts at the first pipe of the text, and the other ends with what it has")
+    func framesOfTwoPipes() throws {
+        let run = try Program.run(
+            "run", "--json", "--frames", "10",
+            """
+            videotestsrc ! tee name=t
+            t. ! queue ! videorate ! video/x-raw,framerate=15/1 ! rawdatapipe name=first handler=count
+            t. ! queue ! rawdatapipe name=second handler=count
+            """)
+        #expect(run.status == 0)
+        let nodes = try #require(try RunEvent.all(run.output).last?.nodes)
+        #expect(nodes.first { $0.name == "first" }?.frames == 10)
+        #expect(nodes.first { $0.name == "second" }?.frames ?? 0 > 10)
+    }
+
+    @Test("GR-3 run warns of a source without a handler, and runs")
+    func withoutHandler() throws {
+        let run = try Program.run("run", "videotestsrc num-buffers=2 ! rawdatapipe")
+        #expect(run.status == 0)
+        #expect(run.errors.contains("description:1:30: warning: nobody gets the frames"))
+        #expect(run.errors.contains("2 frames in"))
+    }
+
+    @Test("GR-2 run refuses a loop, which would crash GStreamer")
+    func loop() throws {
+        let run = try Program.run("run", "identity name=a ! identity name=b ! a.")
+        #expect(run.status == 2)
+        #expect(run.errors.contains("linked in a loop"))
     }
 }

@@ -5,7 +5,9 @@ import Testing
 @Suite struct SignalTests {
     private static func hasProgress(_ program: LiveProgram) -> Bool { program.output.contains("\"progress\"") }
 
-    @Test("GR-3 Ctrl-C and SIGTERM finish files", arguments: [(SIGINT, "interrupted"), (SIGTERM, "terminated")])
+    @Test(
+        "GR-3 Ctrl-C, SIGTERM and SIGHUP finish files",
+        arguments: [(SIGINT, "interrupted"), (SIGTERM, "terminated"), (SIGHUP, "hung-up")])
     func finishesFiles(_ signal: CInt, _ reason: String) throws {
         let folder = TemporaryFolder()
         let file = folder.path("a b.mkv")
@@ -74,5 +76,37 @@ import Testing
         )
         #expect(run.status == 0)
         #expect(try Data(contentsOf: URL(fileURLWithPath: file)).count == 2 * 64 * 48)
+    }
+
+    @Test("GR-3 a second SIGTERM stops at once with status 143, SIGQUIT with 131, without a word of Swift's")
+    func statuses() throws {
+        for (signals, status) in [([SIGTERM, SIGTERM], 143 as Int32), ([SIGHUP, SIGTERM], 143), ([SIGQUIT], 131)] {
+            let program = try LiveProgram(
+                "run", "--json", "videotestsrc is-live=true ! identity sleep-time=60000000 ! rawdatapipe handler=count")
+            #expect(program.waits { $0.output.contains("\"start\"") })
+            for (index, signal) in signals.enumerated() {
+                // Two within a moment would be one request.
+                if index > 0 {
+                    #expect(program.waits { $0.output.contains("\"finishing\"") })
+                    Thread.sleep(forTimeInterval: 0.5)
+                }
+                program.send(signal)
+            }
+            #expect(program.end() == status)
+            #expect(try RunEvent.all(program.output).last?.reason == "forced")
+            #expect(!program.errors.contains("Crash") && !program.errors.contains("backtrace"), "\(program.errors)")
+        }
+    }
+
+    @Test("GR-3 nohup keeps a run from SIGHUP")
+    func nohup() throws {
+        let run = try Program.shell(
+            """
+            nohup mediagraph run --json --duration 2 'videotestsrc is-live=true ! fakesink' 2>/dev/null >$TMPDIR/mg-nohup.$$ &
+            until grep -q progress $TMPDIR/mg-nohup.$$; do sleep 0.05; done
+            kill -HUP $!; wait $!; echo $?; tail -1 $TMPDIR/mg-nohup.$$; rm $TMPDIR/mg-nohup.$$
+            """.replacingOccurrences(of: "$TMPDIR", with: FileManager.default.temporaryDirectory.path))
+        #expect(run.output.hasPrefix("0\n"), "\(run)")
+        #expect(run.output.contains("\"reason\":\"duration\""))
     }
 }

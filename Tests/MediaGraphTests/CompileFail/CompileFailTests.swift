@@ -5,14 +5,16 @@ import Testing
 /// Source that must not compile: what the types promise is checked with the compiler itself.
 @Suite struct CompileFailTests {
     /// What the compiler says to `body`, which is put into a function of a client that needs no special flag.
-    private func diagnostics(_ body: String) throws -> (status: Int32, errors: String) {
+    private func diagnostics(
+        _ body: String, imports: [String] = ["GStreamer", "MediaGraph", "Synchronization"]
+    ) throws -> (status: Int32, errors: String) {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("mg-compile-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         let file = folder.appendingPathComponent("Client.swift")
-        let source = "import GStreamer\nimport MediaGraph\nimport Synchronization\n\n\(body)\n"
+        let source = imports.map { "import \($0)\n" }.joined() + "\n\(body)\n"
         try source.write(to: file, atomically: true, encoding: .utf8)
         let flags = try ChildProcess.run("pkg-config", ["--cflags", "gstreamer-video-1.0", "gstreamer-app-1.0"])
         let build = ChildProcess.buildFolder
@@ -148,5 +150,30 @@ import Testing
             """)
         #expect(status != 0)
         #expect(errors.contains("unavailable from asynchronous contexts"), "\(errors)")
+    }
+
+    @Test("GR-6 a client needs to import nothing but MediaGraph")
+    func oneImport() throws {
+        let (status, errors) = try diagnostics(
+            """
+            func run() async throws {
+                let graph = try Graph("v4l2src ! videoconvert ! preprocessor name=mark ! rawdatapipe name=frames resolution=720p")
+                try graph.preprocessor("mark").process { frame in
+                    var luma = try frame.mutablePlane(.y)
+                    luma.fill(rows: 0..<16, with: 235)
+                    return .pass
+                }
+                let frames = try graph.rawDataPipe("frames").frames
+                try await graph.start()
+                for try await frame in frames { print(frame.width, frame.format == VideoFormat.i420) }
+                for await event in graph.events {
+                    if case .element(let name, let structure) = event { print(name, structure.name) }
+                }
+                let time: ClockTime? = graph.position
+                print(time as Any)
+                await graph.stop()
+            }
+            """, imports: ["MediaGraph"])
+        #expect(status == 0, "\(errors)")
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import GStreamer
 import Testing
 
 @testable import MediaGraph
@@ -368,5 +369,31 @@ import Testing
         #expect(throws: Description.FileError.notUTF8(path: path, line: 2)) { try Description(contentsOfFile: path) }
         try Data("fakesnk".utf8).write(to: URL(fileURLWithPath: path))
         #expect(try Description(contentsOfFile: path).diagnose().first?.range.file == path)
+    }
+
+    @Test("GR-2 elements linked in a loop are named, however long the loop")
+    func loops() {
+        #expect(
+            check("identity name=a ! queue ! a.") == """
+                a.pipeline:1:25: error: these elements are linked in a loop: identity "a" → queue → identity "a"
+                   1 | identity name=a ! queue ! a.
+                     |                         ^ GStreamer can't run one; intervideosink and intervideosrc lead frames back
+                """)
+        let long = "funnel name=f ! " + Array(repeating: "identity", count: 500).joined(separator: " ! ")
+        #expect(check("fakesrc ! \(long) ! tee name=t ! fakesink t. ! f.").contains("loop: funnel \"f\" → identity"))
+    }
+
+    @Test("GR-2 a stream that parts and meets again is no loop")
+    func diamonds() {
+        #expect(
+            check("fakesrc ! tee name=t ! queue ! funnel name=f ! fakesink t. ! queue ! f. t. ! identity ! f.") == "")
+    }
+
+    @Test("GR-2 an impossible link shows the formats of every alternative, not of one")
+    func alternatives() throws {
+        let sink = "video/x-raw,format={ I420, NV12 },width=[ 1, 64 ]; video/x-raw,format=NV12; video/x-raw,format=BGRA"
+        let (source, taken) = (try #require(Caps("video/x-raw,format=RGB,width=32")), try #require(Caps(sink)))
+        let conflict = FormatConflict(from: source, to: taken, filter: nil, labels: ("a", "b"))
+        #expect(conflict?.text == "a can't be linked to b: a gives format=RGB, b takes format={ I420, NV12, BGRA }")
     }
 }

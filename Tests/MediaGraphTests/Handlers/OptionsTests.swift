@@ -48,7 +48,8 @@ import Testing
     func documented() {
         // An option that nobody knows brings the list of those that were read.
         let needed = [
-            "y4m": "location=/dev/null,", "snapshot": "location=/dev/null,", "contactsheet": "location=/dev/null,",
+            "y4m": "location=/dev/null,", "snapshot": "location=/dev/null,limit=1,",
+            "contactsheet": "location=/dev/null,",
             "framemd5": "location=/dev/null,",
         ]
         for kind in [HandlerRegistry.Kind.processor, .consumer] {

@@ -95,6 +95,7 @@ import Testing
 
     @Test(
         "EL-4 every property, pad and message is documented, as gst-inspect-1.0 prints it",
+        .disabled(if: Sanitizer.isAny, Sanitizer.stockPrograms),
         arguments: Nodes.factoryNames)
     func documented(factory: String) throws {
         let declaration = try #require(Nodes.all.map { $0.declaration }.first { $0.factoryName == factory })
@@ -118,7 +119,9 @@ import Testing
         for template in declaration.padTemplates { #expect(child.output.contains("template: '\(template.name)'")) }
     }
 
-    @Test("EL-4 each node has its debug category and says there what it decides")
+    @Test(
+        "EL-4 each node has its debug category and says there what it decides",
+        .disabled(if: Sanitizer.isAny, Sanitizer.stockPrograms))
     func debugCategories() throws {
         let child = try ChildProcess.run(
             "gst-launch-1.0",

@@ -13,6 +13,9 @@ public struct Vignette: VideoProcessor, NamedHandler {
     private var gains: [UInt16] = []
     private var size = (width: 0, height: 0)
 
+    /// What `mediagraph check` asks: reading the options has no effects.
+    public static func validate(_ options: HandlerOptions) throws { _ = try Self(options: options) }
+
     public init(options: HandlerOptions) throws {
         strength = try options.double("strength", in: 0...1, default: 0.7)
     }

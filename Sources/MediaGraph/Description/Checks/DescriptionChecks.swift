@@ -5,6 +5,6 @@ enum DescriptionChecks {
     static func problems(in parsed: ParsedDescription) -> [Problem] {
         let context = CheckContext(parsed)
         return parsed.problems + ElementCheck.problems(in: context) + PropertyCheck.problems(in: context)
-            + NameCheck.problems(in: context) + LinkCheck.problems(in: context)
+            + NameCheck.problems(in: context) + LinkCheck.problems(in: context) + LoopCheck.problems(in: context)
     }
 }

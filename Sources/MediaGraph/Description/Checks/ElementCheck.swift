@@ -49,6 +49,10 @@ enum ElementCheck {
                     message: "\(message) on this machine; it is in the package \(package)",
                     hint: "apt install \(package)")
             }
+            let node = HandlerRegistry.Kind.allCases.first { kind in
+                HandlerRegistry.shared.handlers(kind).contains { $0.name == name }
+            }
+            if let node { return Finding(message: message, hint: "it is a handler: \(node.node) handler=\(name)") }
             let near = NearestName.find(name, among: ElementFactoryInfo.allNames)
             return Finding(message: message, hint: near.map { "did you mean \"\($0)\"?" })
         }

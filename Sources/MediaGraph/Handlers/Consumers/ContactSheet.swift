@@ -12,7 +12,7 @@ struct ContactSheet: VideoConsumer, NamedHandler {
     static let name = "contactsheet"
     static let summary = "One PNG of thumbnails, written at the end of the stream"
     static let options = [
-        HandlerOption("location", "the PNG file"),
+        HandlerOption("location", example: "sheet.png", isOutput: true, "the PNG file"),
         HandlerOption("columns", default: "4", "thumbnails side by side, 1 to 32"),
         HandlerOption("rows", default: "4", "lines of thumbnails at most, 1 to 32"),
         HandlerOption("every", default: "0", "frames from one thumbnail to the next; 0 spreads them over the stream"),
@@ -29,6 +29,8 @@ struct ContactSheet: VideoConsumer, NamedHandler {
     private var selection: FrameSelection
     private var thumbnails: [Thumbnail] = []
     private var scaler: Scaler?
+
+    static func validate(_ options: HandlerOptions) throws { _ = try Self(options: options) }
 
     init(options: HandlerOptions) throws {
         location = try options.string("location")

@@ -12,7 +12,10 @@ import GStreamer
 struct FrameMD5: VideoConsumer, NamedHandler {
     static let name = "framemd5"
     static let summary = "Writes the MD5 of each frame, as FFmpeg's framemd5 does"
-    static let options = [HandlerOption("location", default: "-", "the file, or - for standard output")]
+    static let options = [
+        HandlerOption(
+            "location", default: "-", example: "frames.md5", isOutput: true, "the file, or - for standard output")
+    ]
 
     private let file: ByteWriter
     private let checksum = Checksum(.md5)

@@ -2,8 +2,8 @@ import GStreamer
 
 /// Saves every Nth frame as PNG: `rawdatapipe handler=snapshot options="location=shot-%05d.png,every=30"`.
 ///
-/// Snapshots are numbered from 0; `%d` or `%0Nd` in the name stands for the number, and a name without it is written anew
-/// each time. A picture has the frame's pixels as they lie: rotation isn't applied, and pixels that aren't square stay so
+/// Snapshots are numbered from 0; `%d` or `%0Nd` in the name stands for the number. A name without it is refused unless
+/// `limit=1`: each picture would overwrite the one before. A picture has the frame's pixels as they lie: rotation isn't applied, and pixels that aren't square stay so
 /// (with a `resolution` the pipe makes them square). Alpha is kept.
 ///
 /// Encoding takes some 50 ms at 720p: a live stream drops frames meanwhile (`backpressure`), any other waits.
@@ -12,7 +12,8 @@ struct Snapshot: VideoConsumer, NamedHandler {
     static let name = "snapshot"
     static let summary = "Saves every Nth frame as PNG"
     static let options = [
-        HandlerOption("location", "the files' name, with %d or %0Nd for the number"),
+        HandlerOption(
+            "location", example: "shot-%03d.png", isOutput: true, "the files' name, with %d or %0Nd for the number"),
         HandlerOption("every", default: "30", "frames from one snapshot to the next; the first frame is one"),
         HandlerOption("limit", default: "0", "how many at most; 0 any number"),
     ]
@@ -23,10 +24,20 @@ struct Snapshot: VideoConsumer, NamedHandler {
     private var frames = 0
     private var taken = 0
 
+    static func validate(_ options: HandlerOptions) throws { _ = try Self(options: options) }
+
     init(options: HandlerOptions) throws {
-        location = try FileNamePattern(options.string("location"), option: "option location of snapshot")
+        let name = try options.string("location")
+        location = try FileNamePattern(name, option: "option location of snapshot")
         every = try options.int("every", in: 1...1_000_000, default: 30)
         limit = try options.int("limit", in: 0...1_000_000, default: 0)
+        guard location.isNumbered || limit == 1 else {
+            throw MediaGraphError.invalidParameter(
+                .init(
+                    "option location of snapshot",
+                    expected: "a name with %d or %0Nd, so that no picture overwrites the one before (or limit=1)",
+                    actual: "\"\(name)\""))
+        }
         try MediaGraphError.checkPNGEncoder()
     }
 

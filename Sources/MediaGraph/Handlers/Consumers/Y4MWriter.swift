@@ -11,7 +11,9 @@ import GStreamer
 struct Y4MWriter: VideoConsumer, NamedHandler {
     static let name = "y4m"
     static let summary = "Writes a YUV4MPEG2 file"
-    static let options = [HandlerOption("location", "the file, or - for standard output")]
+    static let options = [
+        HandlerOption("location", example: "out.y4m", isOutput: true, "the file, or - for standard output")
+    ]
     static let formats = [VideoFormat.i420, .i422]
 
     private let file: ByteWriter

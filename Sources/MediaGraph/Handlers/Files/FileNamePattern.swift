@@ -39,6 +39,9 @@ struct FileNamePattern: Equatable, Sendable {
         self.digits = digits
     }
 
+    /// Whether each number gives a name of its own.
+    var isNumbered: Bool { digits != nil }
+
     func name(_ number: Int) -> String {
         guard let digits else { return prefix }
         let text = String(number)

@@ -23,6 +23,8 @@ struct Pixelate: VideoProcessor, NamedHandler {
     private var means: [UInt8] = []
     private var mask = ByteMask()
 
+    static func validate(_ options: HandlerOptions) throws { _ = try Self(options: options) }
+
     init(options: HandlerOptions) throws {
         block = try options.int("block", in: 2...128, default: 16)
         area = (

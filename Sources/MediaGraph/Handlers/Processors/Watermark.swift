@@ -37,34 +37,56 @@ struct Watermark: VideoProcessor, NamedHandler {
     private let opacity: Double
     private var fitted: (info: VideoInfo, overlay: Overlay)?
 
-    init(options: HandlerOptions) throws {
-        corner = try options.choice("corner", default: .bottomRight)
-        size = try options.double("size", in: 0.01...1, default: 0.06)
-        opacity = try options.double("opacity", in: 0...1, default: 0.6)
-        let (x, y) = (
-            try options.int("x", in: 0...16383, default: -1), try options.int("y", in: 0...16383, default: -1)
-        )
-        guard (x < 0) == (y < 0) else {
-            throw MediaGraphError.invalidParameter(
-                .init("options of watermark", expected: "both x and y, or neither", actual: "one of them"))
+    /// What the options say, before anything is drawn.
+    private struct Settings {
+        let corner: Corner
+        let position: (x: Int, y: Int)?
+        let size: Double
+        let opacity: Double
+        let text: String
+        let image: String?
+
+        init(_ options: HandlerOptions) throws {
+            corner = try options.choice("corner", default: .bottomRight)
+            size = try options.double("size", in: 0.01...1, default: 0.06)
+            opacity = try options.double("opacity", in: 0...1, default: 0.6)
+            let (x, y) = (
+                try options.int("x", in: 0...16383, default: -1), try options.int("y", in: 0...16383, default: -1)
+            )
+            guard (x < 0) == (y < 0) else {
+                throw MediaGraphError.invalidParameter(
+                    .init("options of watermark", expected: "both x and y, or neither", actual: "one of them"))
+            }
+            position = x < 0 ? nil : (x, y)
+            let text = options.text("text")
+            image = options.text("image")
+            guard text == nil || image == nil else {
+                throw MediaGraphError.invalidParameter(
+                    .init("options of watermark", expected: "text or image", actual: "both"))
+            }
+            self.text = text ?? "MediaGraph"
+            if image == nil { try Watermark.check(self.text) }
         }
-        position = x < 0 ? nil : (x, y)
-        let text = options.text("text")
-        let image = options.text("image")
-        guard text == nil || image == nil else {
-            throw MediaGraphError.invalidParameter(
-                .init("options of watermark", expected: "text or image", actual: "both"))
-        }
-        picture = try image.map(Self.load) ?? Self.draw(text ?? "MediaGraph")
     }
 
-    private static func draw(_ text: String) throws(MediaGraphError) -> Picture {
+    static func validate(_ options: HandlerOptions) throws { _ = try Settings(options) }
+
+    init(options: HandlerOptions) throws {
+        let settings = try Settings(options)
+        (corner, position, size, opacity) = (settings.corner, settings.position, settings.size, settings.opacity)
+        picture = try settings.image.map(Self.load) ?? Self.draw(settings.text)
+    }
+
+    private static func check(_ text: String) throws(MediaGraphError) {
         guard 1...64 ~= text.count, !text.contains(where: \.isNewline) else {
             throw .invalidParameter(
                 .init(
                     "option text of watermark", expected: "one line of 1 to 64 characters",
                     actual: text.contains(where: \.isNewline) ? "several lines" : "\(text.count)"))
         }
+    }
+
+    private static func draw(_ text: String) throws(MediaGraphError) -> Picture {
         do { return try Picture(text: text) } catch {
             throw refusal(error, "option text of watermark", "a text that can be seen and a font to draw it with")
         }

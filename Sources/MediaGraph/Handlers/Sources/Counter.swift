@@ -25,6 +25,8 @@ final class Counter: VideoSource, NamedHandler {
     private let link = Mutex<(sender: VideoSender, size: (width: Int, height: Int))?>(nil)
     private let sent = Atomic<Int>(0)
 
+    static func validate(_ options: HandlerOptions) throws { _ = try Self(options: options) }
+
     init(options: HandlerOptions) throws {
         let width = try options.int("width", in: 0...16384, default: 0)
         let height = try options.int("height", in: 0...16384, default: 0)

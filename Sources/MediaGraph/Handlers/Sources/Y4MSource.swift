@@ -12,7 +12,7 @@ final class Y4MSource: VideoSource, NamedHandler {
     static let name = "y4m"
     static let summary = "Plays a YUV4MPEG2 file"
     static let options = [
-        HandlerOption("location", "the file, or - for standard input"),
+        HandlerOption("location", example: "clip.y4m", "the file, or - for standard input"),
         HandlerOption("loop", default: "false", "starts again at the end; files on disk only"),
     ]
 
@@ -22,6 +22,11 @@ final class Y4MSource: VideoSource, NamedHandler {
     private let pump = FramePump(name: "mg-y4m")
     private let isLooping: Bool
     let capabilities: [VideoCapability]
+
+    static func validate(_ options: HandlerOptions) throws {
+        _ = try options.string("location")
+        _ = try options.bool("loop", default: false)
+    }
 
     init(options: HandlerOptions) throws {
         isLooping = try options.bool("loop", default: false)

@@ -4,8 +4,8 @@ import MediaGraphTesting
 
 /// Runs a description to its end; the error's text, or `nil` when it ended well.
 func failure(of description: String) async throws -> String? {
-    let graph = try Graph(description)
     do {
+        let graph = try Graph(description)
         try await graph.run()
         return nil
     } catch {

@@ -1,0 +1,116 @@
+import Foundation
+import Testing
+
+@testable import MediaGraph
+
+/// What a check says of handlers and their options, without making one.
+@Suite struct OptionCheckTests {
+    private func check(_ text: String) throws -> String {
+        try Graph.diagnose(Description(text, name: "a.pipeline")).map { $0.rendered(color: false) }
+            .joined(separator: "\n")
+    }
+
+    @Test("GR-5 a value that the handler refuses is an error at its option, with what would be right")
+    func value() throws {
+        #expect(
+            try check(#"videotestsrc ! preprocessor handler=pixelate options="x=0.5, block=1" ! fakesink"#) == #"""
+                a.pipeline:1:62: error: option block of pixelate: expected a whole number from 2 to 128, got "1"
+                   1 | videotestsrc ! preprocessor handler=pixelate options="x=0.5, block=1" ! fakesink
+                     |                                                              ^~~~~~~
+                """#)
+        #expect(
+            try check(#"videosource handler=counter options="width=5" ! fakesink"#) == #"""
+                a.pipeline:1:37: error: options of counter: expected both width and height, or neither, got one of them
+                   1 | videosource handler=counter options="width=5" ! fakesink
+                     |                                     ^~~~~~~~~
+                """#)
+    }
+
+    @Test("GR-5 an option that must be given is an error, with or without other options")
+    func required() throws {
+        #expect(
+            try check("videotestsrc ! rawdatapipe handler=y4m") == #"""
+                a.pipeline:1:36: error: rawdatapipe handler y4m needs the option "location"
+                   1 | videotestsrc ! rawdatapipe handler=y4m
+                     |                                    ^~~ options="location=out.y4m"
+                """#)
+        #expect(try check("videotestsrc ! rawdatapipe handler=snapshot options=every=2").contains("needs the option"))
+    }
+
+    @Test("GR-5 options without a handler are an error")
+    func noHandler() throws {
+        #expect(
+            try check("videotestsrc ! preprocessor options=block=2 ! fakesink").contains(
+                "a.pipeline:1:37: error: options without a handler to take them"))
+    }
+
+    @Test("GR-5 an option in a variable is refused where the variable stands")
+    func variable() throws {
+        let found = try check(#"videotestsrc ! preprocessor handler=pixelate options="${A:-block=999}" ! fakesink"#)
+        #expect(
+            found.contains(#"error: option block of pixelate: expected a whole number from 2 to 128, got "999""#),
+            "\(found)")
+    }
+
+    @Test("GR-5 a source or a pipe without a handler is a warning with its place; a pre-processor isn't")
+    func withoutHandler() throws {
+        let found = try Graph.diagnose("videosource ! preprocessor ! rawdatapipe")
+        #expect(found.map(\.severity) == [.warning, .warning])
+        #expect(found.map(\.range.column) == [1, 30])
+        #expect(try Graph.diagnose("videotestsrc ! rawdatapipe handler=count").isEmpty)
+    }
+
+    @Test("GR-5 checking touches no file: none is made, emptied or needed")
+    func noEffects() throws {
+        let folder = try TemporaryFolder()
+        let kept = try folder.write("kept.y4m", Array("kept".utf8))
+        for handler in ["y4m", "framemd5", "contactsheet"] {
+            for location in [kept, folder.file("new"), "/no/such/folder/x"] {
+                let text = "videotestsrc ! rawdatapipe handler=\(handler) options=\"location=\(location)\""
+                #expect(try Graph.diagnose(Description(text)).isEmpty)
+            }
+        }
+        #expect(try Graph.diagnose("videosource handler=y4m options=location=/no/such/file ! fakesink").isEmpty)
+        #expect(try folder.readText("kept.y4m") == "kept")
+        #expect(folder.contents == ["kept.y4m"])
+    }
+
+    @Test("GR-5 every built-in handler's check refuses what the handler refuses")
+    func agreement() {
+        // One wrong value for each option that isn't free text.
+        let free = ["location", "text", "image"]
+        for kind in HandlerRegistry.Kind.allCases {
+            for handler in HandlerRegistry.shared.handlers(kind) where handler.library == nil {
+                let required = handler.options.filter(\.isRequired).map { "\($0.name)=\($0.example)," }.joined()
+                #expect(throws: Never.self) {
+                    try HandlerRegistry.shared.validate(kind, handler.name, options: required)
+                }
+                for option in handler.options where !free.contains(option.name) {
+                    #expect(throws: MediaGraphError.self, "\(handler.name) \(option.name)") {
+                        try HandlerRegistry.shared.validate(
+                            kind, handler.name, options: "\(required)\(option.name)=nonsense")
+                    }
+                }
+            }
+        }
+    }
+
+    @Test("GR-2 a handler's name where an element's should be is told how it is written")
+    func handlerAsElement() throws {
+        #expect(
+            try check("videotestsrc ! pixelate ! fakesink").contains("it is a handler: preprocessor handler=pixelate"))
+    }
+
+    @Test("a snapshot name without a number is refused, unless there is one picture")
+    func oneName() throws {
+        let error = #expect(throws: MediaGraphError.self) {
+            _ = try HandlerRegistry.shared.makeConsumer("snapshot", options: "location=a.png")
+        }
+        #expect(error?.detail.expected.contains("no picture overwrites the one before") == true)
+        _ = try HandlerRegistry.shared.makeConsumer("snapshot", options: "location=a.png,limit=1")
+    }
+}
+
+extension Graph {
+    fileprivate static func diagnose(_ text: String) throws -> [Diagnostic] { try diagnose(Description(text)) }
+}
