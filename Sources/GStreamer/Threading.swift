@@ -7,10 +7,14 @@ public final class BlockingMonitor<State>: @unchecked Sendable {
     @usableFromInline let mutex: UnsafeMutablePointer<GMutex>
     @usableFromInline let condition: UnsafeMutablePointer<GCond>
     @usableFromInline let state: UnsafeMutablePointer<State>
+    /// How many threads wait: nobody is woken, which is a system call, where nobody waits.
+    @usableFromInline let waiting: UnsafeMutablePointer<Int>
 
     public init(_ state: sending State) {
         self.state = .allocate(capacity: 1)
         self.state.initialize(to: state)
+        waiting = .allocate(capacity: 1)
+        waiting.initialize(to: 0)
         mutex = .allocate(capacity: 1)
         condition = .allocate(capacity: 1)
         g_mutex_init(mutex)
@@ -24,6 +28,7 @@ public final class BlockingMonitor<State>: @unchecked Sendable {
         condition.deallocate()
         state.deinitialize(count: 1)
         state.deallocate()
+        waiting.deallocate()
     }
 
     /// Runs `body` alone; `wakes` says whether waiting threads look again afterwards.
@@ -32,7 +37,7 @@ public final class BlockingMonitor<State>: @unchecked Sendable {
         g_mutex_lock(mutex)
         defer { g_mutex_unlock(mutex) }
         let result = try body(&state.pointee)
-        if wakes { g_cond_broadcast(condition) }
+        if wakes, waiting.pointee > 0 { g_cond_broadcast(condition) }
         return result
     }
 
@@ -44,17 +49,24 @@ public final class BlockingMonitor<State>: @unchecked Sendable {
     public func wait<R>(timeout microseconds: Int64? = nil, _ body: (inout State) -> R?) -> R? {
         g_mutex_lock(mutex)
         defer { g_mutex_unlock(mutex) }
+        if let result = body(&state.pointee) {
+            if waiting.pointee > 0 { g_cond_broadcast(condition) }
+            return result
+        }
+        // The clock is asked only by those who wait.
         let deadline = microseconds.map { g_get_monotonic_time() + gint64($0) }
+        waiting.pointee += 1
+        defer { waiting.pointee -= 1 }
         while true {
-            if let result = body(&state.pointee) {
-                g_cond_broadcast(condition)
-                return result
-            }
+            var isOver = false
             if let deadline {
-                guard g_cond_wait_until(condition, mutex, deadline) != 0 else { return body(&state.pointee) }
+                isOver = g_cond_wait_until(condition, mutex, deadline) == 0
             } else {
                 g_cond_wait(condition, mutex)
             }
+            let result = body(&state.pointee)
+            if result != nil, waiting.pointee > 1 { g_cond_broadcast(condition) }
+            if isOver || result != nil { return result }
         }
     }
 }

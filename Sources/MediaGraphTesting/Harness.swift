@@ -52,6 +52,9 @@ public final class Harness {
         return nil
     }
 
+    /// The timestamp of the next buffer that the element has pushed.
+    public func pulledTimestamp() -> ClockTime? { pull()?.access.presentationTimestamp }
+
     /// Events that a test can push.
     public enum Event {
         case endOfStream, flushStart, flushStop, gap(ClockTime, ClockTime), caps(String), segment, streamStart(String)
@@ -110,6 +113,16 @@ public final class Harness {
         return names
     }
 
+    /// Sends a seek from the test's sink to the element.
+    public func seekUpstream(to time: ClockTime) -> Bool {
+        gst_harness_push_upstream_event(
+            raw,
+            gst_event_new_seek(
+                1, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, GST_SEEK_TYPE_SET, gint64(time.nanoseconds),
+                GST_SEEK_TYPE_NONE,
+                0)) != 0
+    }
+
     /// Whether an ALLOCATION query for `caps` is answered with `GstVideoMeta`.
     public func acceptsVideoMeta(_ caps: String) -> Bool {
         let caps = Caps(caps)!
@@ -133,4 +146,12 @@ extension Buffer {
 
     /// A copy of what is in it.
     public var bytes: [UInt8] { access.bytes }
+}
+
+extension Element {
+    /// Flushes the stream from this element on, as an application does.
+    public func sendFlush() {
+        gst_element_send_event(element, gst_event_new_flush_start())
+        gst_element_send_event(element, gst_event_new_flush_stop(1))
+    }
 }

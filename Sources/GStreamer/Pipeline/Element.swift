@@ -136,6 +136,9 @@ public class Element: ObjectReference, @unchecked Sendable {
         return (live != 0, ClockTime(nanoseconds: UInt64(minimum)))
     }
 
+    /// Tells the bus that this element's latency is another now: the pipeline then asks for all of them anew.
+    public func postLatencyChanged() { gst_element_post_message(element, gst_message_new_latency(object)) }
+
     /// Posts a message of this element's own on the bus (`GST_MESSAGE_ELEMENT`).
     public func post(_ structure: Structure) {
         gst_element_post_message(element, gst_message_new_element(object, gst_structure_copy(structure.raw)))

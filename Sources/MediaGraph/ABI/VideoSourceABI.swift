@@ -117,12 +117,15 @@ extension MGVideoSender {
         abi_version = MEDIAGRAPH_ABI_VERSION
         context = Unmanaged.passUnretained(gate).toOpaque()
         send = { context, frame, error in
-            do throws(MediaGraphError) {
-                try VideoGate.of(context).send(frame!.pointee)
-                return 1
-            } catch let refused {
-                refused.store(in: error)
-                return 0
+            // The caller holds the gate for the length of the call: no retain here.
+            Unmanaged<VideoGate>.fromOpaque(context!)._withUnsafeGuaranteedRef { gate in
+                do throws(MediaGraphError) {
+                    try gate.send(frame!)
+                    return 1
+                } catch let refused {
+                    refused.store(in: error)
+                    return 0
+                }
             }
         }
         end = { VideoGate.of($0).endOfStream() }

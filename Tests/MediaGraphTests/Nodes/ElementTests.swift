@@ -87,7 +87,7 @@ import Testing
             })
         #expect(
             events.filter { $0 != "latency" } == [
-                // appsrc gives a SEGMENT ahead of the first event, and its base class one with the first buffer.
+                // The status needs a SEGMENT ahead of it, and the base class gives one with the first buffer.
                 "stream-start", "caps", "segment", "custom-downstream-sticky", "segment", "custom-downstream-sticky",
                 "eos",
             ], "\(events)")

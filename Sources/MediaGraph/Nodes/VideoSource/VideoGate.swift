@@ -1,317 +1,265 @@
-import CGStreamer
 import CMediaGraphABI
 import GStreamer
 
 /// Lets a source's frames into the graph between `startSend` and `stopSend`, and refuses them with a typed error before
-/// and after. appsrc itself accepts buffers even in NULL, so the gate is ours.
+/// and after: the one lock around a `SendQueue`, and what happens to a frame outside of it.
 ///
-/// Senders hold it, so it outlives the element. A frame is copied outside the lock; the check of the gate and the push are
-/// one step, so nothing gets in once `close` has returned.
+/// Senders hold it, so it outlives the element. A frame is copied outside the lock; the check of the gate and the place in
+/// the queue are one step, so nothing gets in once `close` has begun.
 final class VideoGate: Sendable {
-    /// Where the node is in its lifecycle.
-    enum Phase: Sendable {
-        case uninitialized, initialized
-        /// Inside `startSend`: frames are accepted and nobody waits, for the state change would wait with them.
-        case starting
-        case sending
-        case stopped
+    struct Settings: Sendable {
+        var pace = Pace.live
+        var policy = OverflowPolicy.dropOldest
+        var maxFrames = 2
+        /// How long a blocking sender waits for room.
+        var blockTimeout = ClockTime.milliseconds(100)
     }
 
     private struct State: Sendable {
-        var phase = Phase.uninitialized
-        var format: VideoFormatState?
-        var pace = Pace.live
-        var maxFrames = 2
-        var timeout: ClockTime = .milliseconds(100)
-        /// The status event of this cycle has gone out.
-        var hasAnnounced = false
-        var hasEnded = false
-        var needsCapabilities = false
-    }
-
-    /// What the last frame was, so that caps are made only when that changes.
-    private struct VideoFormatState: Sendable {
-        var key: Key
-        var pool: VideoBufferPool
-        struct Key: Equatable, Sendable {
-            var width, height, format: Int32
-            var rate, aspect: Fraction
-        }
-
-        /// Whether the frame has this format and all that goes with it.
-        func accepts(_ frame: MGOutgoingFrame) -> Bool {
-            frame.width == key.width && frame.height == key.height && frame.format == key.format
-                && frame.rate_numerator == key.rate.numerator && frame.rate_denominator == key.rate.denominator
-                && frame.aspect_numerator == key.aspect.numerator && frame.aspect_denominator == key.aspect.denominator
-                && frame.length == Int64(pool.packedLength) && frame.data != nil
-                && Rotation(rawValue: frame.rotation) != nil
-        }
+        var queue = SendQueue<QueuedFrame>()
+        var settings = Settings()
+        /// The last sender's, for the next one.
+        var format: SentFormat?
+        /// What downstream was told.
+        var delivered: SentFormat?
+        var hasSegment = false
     }
 
     let statistics = NodeStatistics()
     private let monitor = BlockingMonitor(State())
     /// Senders that wait for the clock.
     private let alarm = ClockAlarm()
-    private let appSource: AppSource
     private let owner: WeakElement
-    /// Called on the sender's thread when downstream has asked for new caps.
-    let capabilitiesChanged: @Sendable () -> Void
 
-    init(appSource: AppSource, owner: WeakElement, capabilitiesChanged: @escaping @Sendable () -> Void) {
-        self.appSource = appSource
-        self.owner = owner
-        self.capabilitiesChanged = capabilitiesChanged
-        appSource.setCallbacks(
-            overflowed: { [statistics] in statistics.countDrop() },
-            drained: { [monitor] in monitor.withLock { _ in } })
-        appSource.staticPad("src")!.interceptEvents(named: Self.failureEvent) { [owner] event in
-            owner.postError(.processing, "\(owner.name): \(event["text", as: String.self] ?? "")")
-        }
-    }
+    init(owner: WeakElement) { self.owner = owner }
 
     // MARK: The node's side
 
-    func initialize(pace: Pace, maxFrames: Int) {
+    func initialize(_ settings: Settings) {
         statistics.reset()
-        // A fast source is asked to wait before the queue is full, so the queue itself never drops.
-        appSource.setQueue(maximumBuffers: maxFrames, overflow: pace == .live ? .dropOldest : .none)
-        appSource.setWakesEarly(pace == .fast)
-        declareLatency(Fraction(30, 1), maxFrames)
         monitor.withLock {
             $0 = State()
-            $0.pace = pace
-            $0.maxFrames = maxFrames
-            $0.phase = .initialized
+            $0.settings = settings
+            $0.queue.initialize(bound: settings.maxFrames, policy: settings.policy)
         }
     }
 
-    func uninitialize() { monitor.withLock { $0.phase = .uninitialized } }
+    func uninitialize() { discard(monitor.withLock { $0.queue.uninitialize() }) }
 
     /// Before `startSend`.
-    func open() {
-        monitor.withLock {
-            $0.phase = .starting
-            $0.hasAnnounced = false
-        }
-    }
+    func open() { monitor.withLock { $0.queue.open() } }
 
     /// After `startSend`.
-    func startSendReturned() {
-        monitor.withLock { if $0.phase == .starting { $0.phase = .sending } }
-    }
+    func startSendReturned() { monitor.withLock { $0.queue.opened() } }
 
-    /// Before `stopSend`: whoever waits is refused, and the pipes downstream learn that the sender has stopped.
+    /// Before `stopSend`: whoever waits is refused. Then waits until what was accepted has left the node, and status off
+    /// behind it; but not for a stream that stands still, as when a sink is in PAUSED already and holds a frame.
     func close() {
-        monitor.withLock { state in
-            if state.hasAnnounced, !state.hasEnded { appSource.pushSticky(StreamStatus.event(on: false)) }
-            state.phase = .stopped
-        }
+        monitor.withLock { $0.queue.close() }
         alarm.cancel()
+        var last: UInt64?
+        for _ in 0..<20 {
+            if monitor.wait(timeout: 100_000, { $0.queue.isDrained ? true : nil }) != nil { return }
+            // A thread that is on its way here only waits for a processor.
+            let (isStuck, delivered) = monitor.withLock {
+                ($0.queue.isDelivering && $0.queue.delivered == last, $0.queue.delivered)
+            }
+            if isStuck { break }
+            last = delivered
+        }
+        monitor.withLock { $0.queue.abandonDrain() }
     }
 
-    func downstreamReconfigured() {
-        monitor.withLock { $0.needsCapabilities = true }
+    func downstreamReconfigured() { monitor.withLock { $0.queue.reconfigure() } }
+
+    /// A flush, or the end of data flow: what is queued is lost, and counted.
+    func flush() {
+        discard(
+            monitor.withLock {
+                $0.hasSegment = false
+                return $0.queue.flush()
+            })
     }
+
+    func resume() { monitor.withLock { $0.queue.resume() } }
+
+    private func discard(_ lost: [QueuedFrame]) {
+        for frame in lost {
+            frame.discard()
+            statistics.countDrop()
+        }
+    }
+
+    /// The queue makes up for as much as it holds; frames are stamped as they come, so nothing is added.
+    var maximumLatency: ClockTime {
+        let (rate, maxFrames) = monitor.withLock(wakes: false) {
+            ($0.delivered?.framesPerSecond.value ?? 0, $0.settings.maxFrames)
+        }
+        return .seconds(Double(maxFrames) / (rate > 0 ? rate : 30))
+    }
+
+    // MARK: The streaming thread
+
+    enum Step {
+        /// As the one before.
+        case frame(QueuedFrame)
+        /// Behind something new: `caps`, `segment` and status `on`, in this order.
+        case announced(QueuedFrame, caps: Bool, segment: Bool, on: Bool)
+        case off, reconfigure, drained, flush
+        case end
+    }
+
+    /// Waits for something to do.
+    func next() -> Step {
+        while true {
+            let step = monitor.wait { state -> Step? in
+                switch state.queue.next() {
+                case .frame(let frame, let isFirst):
+                    let isNew = !frame.has(state.delivered)
+                    guard isFirst || isNew else { return .frame(frame) }
+                    defer {
+                        state.delivered = frame.format
+                        state.hasSegment = true
+                    }
+                    return .announced(frame, caps: isNew, segment: isFirst && !state.hasSegment, on: isFirst)
+                case .off: return .off
+                case .reconfigure: return .reconfigure
+                case .flush: return .flush
+                case .end: return .end
+                case .drained: return .drained
+                case nil: return nil
+                }
+            }
+            // `drained` is a result, so that whoever waits for it is woken; there is nothing else to do.
+            switch step {
+            case .drained, nil: continue
+            case let step?: return step
+            }
+        }
+    }
+
+    /// How the stream ends, when `next` says that it does.
+    var ending: SendQueue<QueuedFrame>.Ending? { monitor.withLock(wakes: false) { $0.queue.ending } }
 
     // MARK: The sender's side
 
-    var pace: Pace { monitor.withLock(wakes: false) { $0.pace } }
-    var runningTime: ClockTime? { appSource.currentRunningTime }
+    var pace: Pace { monitor.withLock(wakes: false) { $0.settings.pace } }
+    var runningTime: ClockTime? { owner.element?.currentRunningTime }
 
-    func send(_ frame: MGOutgoingFrame) throws(MediaGraphError) {
+    func send(_ frame: UnsafePointer<MGOutgoingFrame>) throws(MediaGraphError) {
         do throws(MediaGraphError) {
-            let (key, pool) = try admit(frame)
-            guard let buffer = Self.buffer(of: frame, pool) else {
-                throw .allocationFailed(.init("a frame", expected: "\(pool.info.size) bytes"))
+            let (format, timeout) = try admit(frame)
+            guard let buffer = Self.buffer(of: frame, format.pool) else {
+                throw .allocationFailed(.init("a frame", expected: "\(format.pool.info.size) bytes"))
             }
             stamp(buffer.access, frame)
-            try push(buffer, key, pool)
+            try enqueue(QueuedFrame(buffer, format), timeout)
         } catch {
             statistics.countRefusal()
             throw error
         }
+        statistics.countFrame()
     }
 
     /// Everything that can refuse a frame before it is looked at. Memory that was handed over goes back then.
-    private func admit(_ frame: MGOutgoingFrame) throws(MediaGraphError) -> (VideoFormatState.Key, VideoBufferPool) {
+    private func admit(_ frame: UnsafePointer<MGOutgoingFrame>) throws(MediaGraphError) -> (SentFormat, ClockTime) {
         do throws(MediaGraphError) {
-            // Nearly every frame is like the one before.
-            if let format = monitor.withLock(wakes: false, { $0.format }), format.accepts(frame) {
-                try waitForRoom()
-                return (format.key, format.pool)
+            let (isOpen, format, timeout) = monitor.withLock(wakes: false) {
+                ($0.queue.isOpen, $0.format, $0.settings.blockTimeout)
             }
-            let (key, info) = try Self.validate(frame)
-            try waitForRoom()
-            return (key, try pool(for: key, info))
+            // Nearly every frame is like the one before.
+            if isOpen, let format, format.accepts(frame) { return (format, timeout) }
+            let new = try SentFormat(frame.pointee)
+            guard isOpen else { throw closedError }
+            return (new, timeout)
         } catch {
-            frame.release?(frame.release_context)
+            frame.pointee.release?(frame.pointee.release_context)
             throw error
         }
     }
 
     /// A buffer around memory that was handed over, where GStreamer's layout allows it; else one with a copy.
-    private static func buffer(of frame: MGOutgoingFrame, _ pool: VideoBufferPool) -> Buffer? {
-        guard let release = frame.release, pool.isPackedByDefault else {
-            defer { frame.release?(frame.release_context) }
-            return pool.copy(packed: frame.data)
+    private static func buffer(of frame: UnsafePointer<MGOutgoingFrame>, _ pool: VideoBufferPool) -> Buffer? {
+        guard let release = frame.pointee.release, pool.isPackedByDefault else {
+            defer { frame.pointee.release?(frame.pointee.release_context) }
+            return pool.copy(packed: frame.pointee.data)
         }
         return Buffer(
             wrapping: UnsafeMutableRawBufferPointer(
-                start: UnsafeMutableRawPointer(mutating: frame.data), count: Int(frame.length)),
-            context: frame.release_context, release: release)
+                start: UnsafeMutableRawPointer(mutating: frame.pointee.data), count: Int(frame.pointee.length)),
+            context: frame.pointee.release_context, release: release)
     }
 
-    private func push(_ buffer: consuming Buffer, _ key: VideoFormatState.Key, _ pool: VideoBufferPool)
-        throws(MediaGraphError)
-    {
-        var pending: Buffer? = consume buffer
-        var queueLength: Int?
-        let flow = monitor.withLock(wakes: false) { state -> FlowReturn? in
-            guard state.phase == .starting || state.phase == .sending, !state.hasEnded else { return nil }
-            if state.format?.key != key {
-                state.format = VideoFormatState(key: key, pool: pool)
-                appSource.setCaps(pool.info.caps)
-                queueLength = state.maxFrames
-            }
-            if !state.hasAnnounced {
-                // Behind the caps: a pad must have CAPS before SEGMENT, which appsrc sends ahead of the first event.
-                appSource.pushSticky(StreamStatus.event(on: true))
-                state.hasAnnounced = true
-            }
-            return appSource.push(pending.take()!)
+    private func stamp(_ buffer: BufferAccess, _ frame: UnsafePointer<MGOutgoingFrame>) {
+        buffer.presentationTimestamp = ClockTime(raw: GstClockTime(frame.pointee.timestamp)) ?? runningTime ?? .zero
+        if frame.pointee.rate_numerator > 0 {
+            let (seconds, rate) = (UInt64(1_000_000_000), UInt64(frame.pointee.rate_numerator))
+            buffer.duration = ClockTime(nanoseconds: seconds * UInt64(frame.pointee.rate_denominator) / rate)
         }
-        // Outside the lock: it posts a message, and whoever hears that may ask for the latency, and so for the pace.
-        if let queueLength { declareLatency(pool.info.framesPerSecond, queueLength) }
-        switch flow {
-        case .ok: statistics.countFrame()
-        case nil: throw closedError
-        default:
-            throw .processingFailed(.init("sending", expected: "a graph that takes frames", actual: "\(flow!)"))
-        }
+        if frame.pointee.rotation != 0 { Rotation.meta.set(frame.pointee.rotation, on: buffer) }
+        buffer.setCaptureTime(wallClockNanoseconds())
     }
 
-    /// Frames are stamped as they come, so nothing is added; the queue makes up for as much as it holds.
-    private func declareLatency(_ rate: Fraction, _ maxFrames: Int) {
-        let frame = 1 / (rate.value > 0 ? rate.value : 30)
-        appSource.setLatency(minimum: .zero, maximum: .seconds(frame * Double(maxFrames)))
+    /// Its place in the queue, or what is thrown; with a queue that blocks it waits, within the time-out.
+    private func enqueue(_ frame: QueuedFrame, _ timeout: ClockTime) throws(MediaGraphError) {
+        let offer = monitor.wait(timeout: Int64(timeout.nanoseconds / 1000)) { state -> SendQueue<QueuedFrame>.Offer? in
+            let offer = state.queue.offer(frame)
+            if case .full = offer { return nil }
+            if !frame.has(state.format) { state.format = frame.format }
+            return offer
+        }
+        switch offer {
+        case .accepted: return
+        case .dropped(let lost):
+            lost.discard()
+            statistics.countDrop()
+        case .closed:
+            frame.discard()
+            throw closedError
+        case .full, nil:
+            frame.discard()
+            throw fullError(timeout)
+        }
     }
 
     private var closedError: MediaGraphError {
         .wrongUsage(.init("sending a frame", expected: "a call between startSend and stopSend", actual: "one outside"))
     }
 
-    /// The pool for this format: the current one, or a new one that the next push makes current.
-    private func pool(for key: VideoFormatState.Key, _ info: VideoInfo) throws(MediaGraphError) -> VideoBufferPool {
-        if let format = monitor.withLock(wakes: false, { $0.format }), format.key == key { return format.pool }
-        guard let pool = VideoBufferPool(info) else {
-            throw .allocationFailed(.init("a buffer pool", expected: "\(info.size) bytes a frame"))
+    /// The queue stayed full.
+    private func fullError(_ timeout: ClockTime) -> MediaGraphError {
+        if let refusal = owner.element.flatMap({ VideoSourceElement.refusal(of: $0) }) {
+            return .wrongUsage(
+                .init(
+                    "sending a frame", expected: "a graph that takes frames", actual: "one that has ended: \(refusal)"))
         }
-        return pool
-    }
-
-    private func stamp(_ buffer: BufferAccess, _ frame: MGOutgoingFrame) {
-        buffer.presentationTimestamp =
-            ClockTime(raw: GstClockTime(frame.timestamp)) ?? appSource.currentRunningTime ?? .zero
-        if frame.rate_numerator > 0 {
-            let (seconds, rate) = (UInt64(1_000_000_000), UInt64(frame.rate_numerator))
-            buffer.duration = ClockTime(nanoseconds: seconds * UInt64(frame.rate_denominator) / rate)
-        }
-        if frame.rotation != 0 { Rotation.meta.set(frame.rotation, on: buffer) }
-        buffer.setCaptureTime(wallClockNanoseconds())
-    }
-
-    /// With `pace=fast` a full queue makes the sender wait, within the time-out; it never does inside `startSend`.
-    private func waitForRoom() throws(MediaGraphError) {
-        let (phase, pace, timeout, changed) = monitor.withLock(wakes: false) { state in
-            defer { state.needsCapabilities = false }
-            return (state.phase, state.pace, state.timeout, state.needsCapabilities)
-        }
-        guard phase == .starting || phase == .sending else { throw closedError }
-        if changed { capabilitiesChanged() }
-        guard pace == .fast, phase == .sending else { return }
-        let hasRoom = monitor.wait(timeout: Int64(timeout.nanoseconds / 1000)) { state -> Bool? in
-            guard state.phase == .sending else { return false }
-            return self.appSource.level < state.maxFrames ? true : nil
-        }
-        switch hasRoom {
-        case true: return
-        case false: throw closedError
-        default:
-            throw .timeOut(.init("sending a frame", expected: "room in the queue within \(timeout.seconds) s"))
-        }
+        return .timeOut(.init("sending a frame", expected: "room in the queue within \(timeout.seconds) s"))
     }
 
     func wait(until time: ClockTime) -> Bool {
-        let isSending: @Sendable (State) -> Bool = { $0.phase == .starting || $0.phase == .sending }
         while true {
-            guard monitor.withLock(wakes: false, { isSending($0) }) else { return false }
-            guard pace == .live, let now = appSource.currentRunningTime, now < time else { return true }
-            alarm.wait(for: time, of: appSource) { !monitor.withLock(wakes: false, { isSending($0) }) }
+            guard monitor.withLock(wakes: false, { $0.queue.isOpen }) else { return false }
+            guard pace == .live, let element = owner.element, let now = element.currentRunningTime, now < time else { return true }
+            alarm.wait(for: time, of: element) { !monitor.withLock(wakes: false) { $0.queue.isOpen } }
         }
     }
 
-    func endOfStream() {
-        monitor.withLock { state in
-            guard state.phase == .starting || state.phase == .sending, !state.hasEnded else { return }
-            if state.hasAnnounced { appSource.pushSticky(StreamStatus.event(on: false)) }
-            state.hasEnded = true
-            appSource.endOfStream()
-        }
-    }
+    /// The stream ends behind what is queued; for the sender only while sending.
+    func endOfStream() { monitor.withLock { if $0.queue.isOpen { $0.queue.end(.endOfStream) } } }
+
+    /// The same for whoever sends the element an EOS event: in any state, as with every source.
+    func endOfStreamRequested() { monitor.withLock { $0.queue.end(.endOfStream) } }
+
+    /// The graph has refused the stream, and said so on the bus.
+    func failed() { monitor.withLock { $0.queue.end(.endOfStream) } }
 
     /// The error comes on the bus when the frames sent before it have been delivered.
     func fail(_ error: MediaGraphError) {
         let isQueued = monitor.withLock { state in
-            guard state.phase == .sending, state.format != nil else { return false }
-            appSource.push(Structure(Self.failureEvent, [("text", "\(error)")]))
+            guard state.queue.isOpen else { return false }
+            state.queue.end(.failure(error))
             return true
         }
         if !isQueued { owner.postError(.processing, "\(owner.name): \(error)") }
-    }
-
-    private static let failureEvent = "mediagraph-source-failure"
-
-    // MARK: Validation
-
-    private static func validate(_ frame: MGOutgoingFrame) throws(MediaGraphError) -> (VideoFormatState.Key, VideoInfo)
-    {
-        guard frame.width > 0, frame.height > 0, frame.width <= 16384, frame.height <= 16384 else {
-            throw .invalidParameter(
-                .init("frame size", expected: "1×1 to 16384×16384", actual: "\(frame.width)×\(frame.height)"))
-        }
-        guard let format = FrameFormat(code: frame.format) else {
-            throw .invalidParameter(
-                .init("frame format", expected: "one of \(NodeDefinition.formatNames)", actual: "\(frame.format)"))
-        }
-        guard Rotation(rawValue: frame.rotation) != nil else {
-            throw .invalidParameter(.init("rotation", expected: "0, 90, 180 or 270", actual: "\(frame.rotation)"))
-        }
-        let (width, height) = (Int(frame.width), Int(frame.height))
-        let length = format.pixelFormat.packedLength(width: width, height: height)
-        guard frame.length == Int64(length), frame.data != nil else {
-            throw .invalidParameter(
-                .init(
-                    "dataLength",
-                    expected: "\(length) bytes for \(width)×\(height) \(format.pixelFormat.gstreamerName)",
-                    actual: frame.data == nil ? "no data" : "\(frame.length)"))
-        }
-        guard frame.rate_numerator >= 0, frame.rate_denominator > 0, frame.aspect_numerator > 0,
-            frame.aspect_denominator > 0
-        else {
-            throw .invalidParameter(
-                .init(
-                    "rate or pixel aspect", expected: "positive ratios",
-                    actual: "\(frame.rate_numerator)/\(frame.rate_denominator)"))
-        }
-        let rate = Fraction(frame.rate_numerator, frame.rate_denominator)
-        guard var info = VideoInfo(format.pixelFormat, width: width, height: height, framesPerSecond: rate) else {
-            throw .invalidParameter(
-                .init("frame size", expected: "one that GStreamer takes", actual: "\(width)×\(height)"))
-        }
-        info.pixelAspectRatio = Fraction(frame.aspect_numerator, frame.aspect_denominator)
-        info.colorimetry.range = format.range
-        let key = VideoFormatState.Key(
-            width: frame.width, height: frame.height, format: frame.format, rate: rate, aspect: info.pixelAspectRatio)
-        return (key, info)
     }
 }

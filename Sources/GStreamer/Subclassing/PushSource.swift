@@ -1,0 +1,151 @@
+import CGStreamer
+
+/// A source that is asked for each buffer: a live `GstPushSrc` subclass with one `src` pad, in time format.
+///
+/// The base class has the streaming thread, STREAM_START, SEGMENT and EOS, num-buffers, and refuses seeks.
+/// `create` runs in PLAYING only, as for every live source; it sets the caps that its buffers have.
+open class PushSource: ElementImplementation, ParentClass, @unchecked Sendable {
+    class var parentType: GType { gst_push_src_get_type() }
+
+    class func installClassFunctions(_ klass: UnsafeMutableRawPointer) {
+        let source = klass.assumingMemoryBound(to: GstBaseSrcClass.self)
+        // By default the base class fixates whatever downstream takes; here caps come with the buffers.
+        source.pointee.negotiate = { _ in 1 }
+        source.pointee.unlock = {
+            PushSource.of($0!).unlock()
+            return 1
+        }
+        source.pointee.unlock_stop = {
+            PushSource.of($0!).unlockStop()
+            return 1
+        }
+        source.pointee.start = { PushSource.of($0!).start() ? 1 : 0 }
+        source.pointee.stop = { PushSource.of($0!).stop() ? 1 : 0 }
+        source.pointee.event = { element, event in
+            let node = PushSource.of(element!)
+            if event!.pointee.type == GST_EVENT_RECONFIGURE { node.downstreamReconfigured() }
+            return PushSource.parent(of: node).pointee.event(element, event)
+        }
+        source.pointee.query = { element, query in
+            let node = PushSource.of(element!)
+            guard query!.pointee.type == GST_QUERY_LATENCY else {
+                return PushSource.parent(of: node).pointee.query(element, query)
+            }
+            let latency = node.latency
+            gst_query_set_latency(
+                query, latency.isLive ? 1 : 0, latency.minimum.nanoseconds.clock, latency.maximum.raw)
+            return 1
+        }
+        klass.assumingMemoryBound(to: GstElementClass.self).pointee.send_event = { element, event in
+            let node = ElementClass.implementation(
+                of: UnsafeMutableRawPointer(element!), offset: MemoryLayout<GstPushSrc>.size)
+            if event!.pointee.type == GST_EVENT_EOS, unsafeDowncast(node, to: PushSource.self).endOfStreamRequested() {
+                gst_event_unref(event)
+                return 1
+            }
+            return ElementClass.parentClass(of: node.instance).assumingMemoryBound(to: GstElementClass.self).pointee
+                .send_event(element, event)
+        }
+        klass.assumingMemoryBound(to: GstPushSrcClass.self).pointee.create = { element, result in
+            // Nothing but GObject's own reference keeps the implementation, and it outlives the call: no retain here.
+            Unmanaged<ElementImplementation>.fromOpaque(
+                UnsafeRawPointer(element!).load(
+                    fromByteOffset: MemoryLayout<GstPushSrc>.size, as: UnsafeMutableRawPointer.self)
+            )._withUnsafeGuaranteedRef {
+                var buffer: Buffer?
+                let flow = unsafeDowncast($0, to: PushSource.self).create(&buffer)
+                result!.pointee = buffer.take()?.take()
+                return flow.raw
+            }
+        }
+    }
+
+    @inline(__always)
+    private static func of(_ element: UnsafeMutablePointer<GstBaseSrc>) -> PushSource {
+        unsafeDowncast(
+            ElementClass.implementation(of: UnsafeMutableRawPointer(element), offset: MemoryLayout<GstPushSrc>.size),
+            to: PushSource.self)
+    }
+
+    private static func parent(of node: PushSource) -> UnsafeMutablePointer<GstBaseSrcClass> {
+        ElementClass.parentClass(of: node.instance).assumingMemoryBound(to: GstBaseSrcClass.self)
+    }
+
+    public required init(instance: ElementInstance) {
+        super.init(instance: instance)
+        gst_base_src_set_live(source, 1)
+        gst_base_src_set_format(source, GST_FORMAT_TIME)
+    }
+
+    private var source: UnsafeMutablePointer<GstBaseSrc> {
+        UnsafeMutableRawPointer(instance.element).assumingMemoryBound(to: GstBaseSrc.self)
+    }
+
+    // MARK: For subclasses to override
+
+    /// The next buffer, on the streaming thread, its pad's stream lock held. May wait until `unlock`. Anything but `ok`
+    /// pauses the streaming thread: `endOfStream` sends EOS, an error is posted and sends EOS, `flushing` does neither.
+    open func create(_ buffer: inout Buffer?) -> FlowReturn { .endOfStream }
+
+    /// `create` must return `flushing` at once, and until `unlockStop`: a flush, or the end of data flow. Any thread.
+    open func unlock() {}
+    open func unlockStop() {}
+
+    /// READY→PAUSED, before data flows. False refuses.
+    open func start() -> Bool { true }
+
+    /// PAUSED→READY, after data flow has ended.
+    open func stop() -> Bool { true }
+
+    /// Downstream asks to negotiate anew (RECONFIGURE). Any thread.
+    open func downstreamReconfigured() {}
+
+    /// The element was sent an EOS event (`gst_element_send_event`, as `gst-launch-1.0 -e` does). True when the subclass
+    /// ends the stream itself; false leaves it to the base class, which ends it at once. Any thread.
+    open func endOfStreamRequested() -> Bool { false }
+
+    /// What a LATENCY query is answered. Any thread.
+    open var latency: (isLive: Bool, minimum: ClockTime, maximum: ClockTime?) { (true, .zero, nil) }
+
+    // MARK: For subclasses to call from `create`
+
+    /// Sends the caps of the buffers that follow, unless they are the same. When they are refused the next buffer is too.
+    public func setCaps(_ caps: Caps) { _ = gst_base_src_set_caps(source, caps.raw) }
+
+    /// Whether downstream takes these caps just now; true while unlinked, when the buffer itself is refused.
+    public func downstreamAccepts(_ caps: Caps) -> Bool {
+        gst_pad_is_linked(source.pointee.srcpad) == 0
+            || gst_pad_peer_query_accept_caps(source.pointee.srcpad, caps.raw) != 0
+    }
+
+    /// Sends the segment, which the base class would send with the first buffer only: an event that follows needs it. The
+    /// base class sends it again then, as it does for appsrc; to send it once is possible from GStreamer 1.24 on.
+    public func pushSegment() {
+        gst_pad_push_event(source.pointee.srcpad, gst_event_new_segment(&source.pointee.segment))
+    }
+
+    /// Sends a sticky custom event, in order with the buffers.
+    public func pushSticky(_ structure: Structure) {
+        gst_pad_push_event(
+            source.pointee.srcpad,
+            gst_event_new_custom(GST_EVENT_CUSTOM_DOWNSTREAM_STICKY, gst_structure_copy(structure.raw)))
+    }
+
+    /// The `src` pad.
+    public var sourcePad: Pad { Pad(retaining: UnsafeMutableRawPointer(source.pointee.srcpad)) }
+
+    /// What became of the last buffer, where that means that none will be taken any more; `nil` otherwise. Any thread.
+    public var refusal: FlowReturn? {
+        switch gst_pad_get_last_flow_return(source.pointee.srcpad) {
+        case GST_FLOW_EOS: .endOfStream
+        case GST_FLOW_NOT_LINKED: .notLinked
+        case GST_FLOW_NOT_NEGOTIATED: .notNegotiated
+        case GST_FLOW_ERROR: .error
+        default: nil
+        }
+    }
+}
+
+extension UInt64 {
+    fileprivate var clock: GstClockTime { GstClockTime(self) }
+}

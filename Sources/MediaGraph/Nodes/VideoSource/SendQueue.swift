@@ -1,0 +1,175 @@
+/// What lies between senders and a source's streaming thread: the gate and the queue in one state machine.
+///
+/// Pure: no lock, no thread, no clock. Whoever owns it locks, waits where it says so, and lets go of what it gives back.
+/// Frames come out in the order in which they went in. What else the stream is told has its place among them: status on
+/// before the first frame of each cycle, off behind its last, the end behind everything.
+struct SendQueue<Frame> {
+    /// Where the node is in its lifecycle.
+    enum Phase: Sendable {
+        case uninitialized, initialized
+        /// Inside `startSend`: frames are accepted and nobody waits, for the state change would wait with them.
+        case starting
+        case sending
+        case stopped
+    }
+
+    /// How the stream ends, behind what is queued.
+    enum Ending: Sendable {
+        case endOfStream
+        case failure(MediaGraphError)
+    }
+
+    enum Offer {
+        case accepted
+        /// Accepted, and lost for it: the oldest frame, or this one.
+        case dropped(Frame)
+        /// No room; wait.
+        case full
+        /// Outside `startSend`…`stopSend`, or behind the end.
+        case closed
+    }
+
+    /// What the streaming thread does next.
+    enum Step {
+        /// Deliver; `isFirst` of its cycle: status on goes ahead of it.
+        case frame(Frame, isFirst: Bool)
+        /// Status off.
+        case off
+        /// Downstream wants to negotiate anew.
+        case reconfigure
+        /// Nothing: whoever waits for the queue to run dry may go on.
+        case drained
+        /// The stream ends, as `ending` says.
+        case end
+        /// Stop at once.
+        case flush
+    }
+
+    private enum Drain {
+        case none, wanted, done
+        /// Given up: what is left waits for the next cycle.
+        case abandoned
+    }
+
+    private(set) var phase = Phase.uninitialized
+    private(set) var ending: Ending?
+    private var queue = BoundedQueue<Frame, Never>(bound: 2, policy: .block)
+    private var isOn = false
+    private var isFlushing = false
+    private var needsReconfigure = false
+    private var drain = Drain.none
+    /// An off that came too late for its place: before anything else.
+    private var isOffOverdue = false
+    /// The streaming thread is downstream with something.
+    private(set) var isDelivering = false
+    private(set) var delivered: UInt64 = 0
+
+    // MARK: The lifecycle
+
+    mutating func initialize(bound: Int, policy: OverflowPolicy) {
+        self = SendQueue()
+        queue = BoundedQueue(bound: bound, policy: policy)
+        phase = .initialized
+    }
+
+    mutating func open() {
+        phase = .starting
+        drain = .none
+    }
+
+    mutating func opened() { if phase == .starting { phase = .sending } }
+
+    /// Nothing gets in any more. `isDrained` says when everything that did is out, and status off behind it.
+    mutating func close() {
+        phase = .stopped
+        drain = isOn || queue.frameCount > 0 ? .wanted : .done
+    }
+
+    var isDrained: Bool { drain == .done }
+
+    /// The stream stands still, so the queue can't run dry: what is in it stays for the next cycle, behind an off.
+    mutating func abandonDrain() {
+        isOffOverdue = isOn
+        drain = .abandoned
+    }
+
+    /// The frames that are lost with it.
+    mutating func uninitialize() -> [Frame] {
+        phase = .uninitialized
+        return takeAll()
+    }
+
+    var isOpen: Bool { (phase == .starting || phase == .sending) && ending == nil }
+
+    // MARK: Senders
+
+    mutating func offer(_ frame: Frame) -> Offer {
+        guard isOpen else { return .closed }
+        switch queue.offer(frame) {
+        case .accepted: return .accepted
+        case .dropped(let lost): return .dropped(lost)
+        case .full where phase == .starting:
+            // Kept beyond the bound: nobody may wait here, and a source that blocks loses nothing.
+            queue.force(frame)
+            return .accepted
+        case .full: return .full
+        }
+    }
+
+    /// The first end counts.
+    mutating func end(_ ending: Ending) { if self.ending == nil { self.ending = ending } }
+
+    // MARK: Downstream
+
+    mutating func reconfigure() { needsReconfigure = true }
+
+    /// Until `resume` the streaming thread is told to stop. The frames that are lost by it.
+    mutating func flush() -> [Frame] {
+        isFlushing = true
+        if drain == .wanted { drain = .done }
+        return takeAll()
+    }
+
+    mutating func resume() { isFlushing = false }
+
+    private mutating func takeAll() -> [Frame] {
+        var lost: [Frame] = []
+        queue.removeFrames { lost.append($0) }
+        return lost
+    }
+
+    // MARK: The streaming thread
+
+    /// What to do next; `nil`: wait.
+    mutating func next() -> Step? {
+        isDelivering = false
+        if isFlushing { return .flush }
+        if isOffOverdue { return switchOff() }
+        if needsReconfigure {
+            needsReconfigure = false
+            return .reconfigure
+        }
+        if drain == .abandoned { return nil }
+        if case .frame(let frame) = queue.take() {
+            isDelivering = true
+            delivered += 1
+            defer { isOn = true }
+            return .frame(frame, isFirst: !isOn)
+        }
+        if isOn, phase == .stopped || ending != nil { return switchOff() }
+        if drain == .wanted {
+            drain = .done
+            return .drained
+        }
+        return ending == nil ? nil : .end
+    }
+
+    private mutating func switchOff() -> Step {
+        isOn = false
+        isOffOverdue = false
+        isDelivering = true
+        return .off
+    }
+}
+
+extension SendQueue: Sendable where Frame: Sendable {}

@@ -1,0 +1,104 @@
+import CMediaGraphABI
+import GStreamer
+
+/// What sent frames are, as long as it stays the same: caps and buffers are made only when it changes.
+final class SentFormat: Sendable {
+    private let width, height, code: Int32
+    private let rate, aspect: Fraction
+    private let packedLength: Int64
+    let pool: VideoBufferPool
+    let caps: Caps
+
+    var framesPerSecond: Fraction { rate }
+
+    /// Whether the frame has this format and all that goes with it.
+    @inline(__always)
+    func accepts(_ frame: UnsafePointer<MGOutgoingFrame>) -> Bool {
+        frame.pointee.width == width && frame.pointee.height == height && frame.pointee.format == code
+            && frame.pointee.rate_numerator == rate.numerator && frame.pointee.rate_denominator == rate.denominator
+            && frame.pointee.aspect_numerator == aspect.numerator
+            && frame.pointee.aspect_denominator == aspect.denominator
+            && frame.pointee.length == packedLength && frame.pointee.data != nil
+            && Rotation(rawValue: frame.pointee.rotation) != nil
+    }
+
+    /// Refuses what a frame can't be, with what was expected.
+    init(_ frame: MGOutgoingFrame) throws(MediaGraphError) {
+        guard frame.width > 0, frame.height > 0, frame.width <= 16384, frame.height <= 16384 else {
+            throw .invalidParameter(
+                .init("frame size", expected: "1×1 to 16384×16384", actual: "\(frame.width)×\(frame.height)"))
+        }
+        guard let format = FrameFormat(code: frame.format) else {
+            throw .invalidParameter(
+                .init("frame format", expected: "one of \(NodeDefinition.formatNames)", actual: "\(frame.format)"))
+        }
+        guard Rotation(rawValue: frame.rotation) != nil else {
+            throw .invalidParameter(.init("rotation", expected: "0, 90, 180 or 270", actual: "\(frame.rotation)"))
+        }
+        let (width, height) = (Int(frame.width), Int(frame.height))
+        let length = format.pixelFormat.packedLength(width: width, height: height)
+        guard frame.length == Int64(length), frame.data != nil else {
+            throw .invalidParameter(
+                .init(
+                    "dataLength",
+                    expected: "\(length) bytes for \(width)×\(height) \(format.pixelFormat.gstreamerName)",
+                    actual: frame.data == nil ? "no data" : "\(frame.length)"))
+        }
+        guard frame.rate_numerator >= 0, frame.rate_denominator > 0, frame.aspect_numerator > 0,
+            frame.aspect_denominator > 0
+        else {
+            throw .invalidParameter(
+                .init(
+                    "rate or pixel aspect", expected: "positive ratios",
+                    actual: "\(frame.rate_numerator)/\(frame.rate_denominator)"))
+        }
+        rate = Fraction(frame.rate_numerator, frame.rate_denominator)
+        aspect = Fraction(frame.aspect_numerator, frame.aspect_denominator)
+        (self.width, self.height, code) = (frame.width, frame.height, frame.format)
+        guard var info = VideoInfo(format.pixelFormat, width: width, height: height, framesPerSecond: rate) else {
+            throw .invalidParameter(
+                .init("frame size", expected: "one that GStreamer takes", actual: "\(width)×\(height)"))
+        }
+        info.pixelAspectRatio = aspect
+        info.colorimetry.range = format.range
+        guard let pool = VideoBufferPool(info) else {
+            throw .allocationFailed(.init("a buffer pool", expected: "\(info.size) bytes a frame"))
+        }
+        self.pool = pool
+        packedLength = Int64(length)
+        caps = info.caps
+    }
+}
+
+/// A frame between its sender and the streaming thread.
+///
+/// Without references that Swift counts, which it would do at every move through queue and lock: 300 instructions a frame.
+/// `take` or `discard` is called once.
+struct QueuedFrame: Sendable {
+    private let buffer: UnmanagedBuffer
+    private let retained: Unmanaged<SentFormat>
+
+    init(_ buffer: consuming Buffer, _ format: SentFormat) {
+        self.buffer = UnmanagedBuffer(buffer)
+        retained = .passRetained(format)
+    }
+
+    /// Valid until the frame is taken.
+    @inline(__always)
+    func has(_ format: SentFormat?) -> Bool {
+        guard let format else { return false }
+        return retained.toOpaque() == Unmanaged.passUnretained(format).toOpaque()
+    }
+
+    /// Valid until the frame is taken.
+    var format: SentFormat { retained.takeUnretainedValue() }
+
+    @inline(__always)
+    func take() -> Buffer {
+        retained.release()
+        return buffer.take()
+    }
+
+    /// Lets the frame go; its memory goes back to whoever handed it over, so never under a lock.
+    func discard() { _ = take() }
+}

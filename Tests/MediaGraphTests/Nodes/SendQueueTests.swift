@@ -1,0 +1,171 @@
+import Testing
+
+@testable import MediaGraph
+
+/// The state machine between senders and a source's streaming thread, step by step.
+@Suite struct SendQueueTests {
+    /// Frames are numbers; what happens is written as text, such as "1" or "on 1".
+    private func queue(_ policy: OverflowPolicy = .block, bound: Int = 2) -> SendQueue<Int> {
+        var queue = SendQueue<Int>()
+        queue.initialize(bound: bound, policy: policy)
+        return queue
+    }
+
+    private func offer(_ queue: inout SendQueue<Int>, _ frame: Int) -> String {
+        switch queue.offer(frame) {
+        case .accepted: "accepted"
+        case .dropped(let lost): "dropped \(lost)"
+        case .full: "full"
+        case .closed: "closed"
+        }
+    }
+
+    /// All steps until it would wait, or stops.
+    private func steps(_ queue: inout SendQueue<Int>) -> [String] {
+        var steps: [String] = []
+        while let step = queue.next() {
+            switch step {
+            case .frame(let frame, let isFirst): steps.append(isFirst ? "on \(frame)" : "\(frame)")
+            case .off: steps.append("off")
+            case .reconfigure: steps.append("reconfigure")
+            case .drained: steps.append("drained")
+            case .end:
+                guard case .failure(let error) = queue.ending else { return steps + ["end"] }
+                return steps + ["failure \(error.detail.subject)"]
+            case .flush: return steps + ["flush"]
+            }
+        }
+        return steps
+    }
+
+    @Test("VS-4 frames get in from open to close, and at no other time")
+    func gate() {
+        var queue = queue()
+        #expect(offer(&queue, 1) == "closed")
+        queue.open()
+        #expect(offer(&queue, 2) == "accepted")
+        queue.opened()
+        #expect(offer(&queue, 3) == "accepted")
+        queue.close()
+        #expect(offer(&queue, 4) == "closed")
+        #expect(queue.uninitialize() == [2, 3])
+        #expect(offer(&queue, 5) == "closed")
+    }
+
+    @Test("VS-4 nobody waits while the state change runs: a queue that blocks takes more than its bound then")
+    func starting() {
+        var queue = queue()
+        queue.open()
+        #expect((1...5).map { offer(&queue, $0) } == Array(repeating: "accepted", count: 5))
+        queue.opened()
+        #expect(offer(&queue, 6) == "full")
+        #expect(steps(&queue) == ["on 1", "2", "3", "4", "5"])
+    }
+
+    @Test("VS-8 a full queue drops the oldest, drops the new one, or asks to wait")
+    func overflow() {
+        for (policy, third, left) in [
+            (OverflowPolicy.dropOldest, "dropped 1", ["on 2", "3"]), (.dropNewest, "dropped 3", ["on 1", "2"]),
+            (.block, "full", ["on 1", "2"]),
+        ] {
+            var queue = queue(policy)
+            queue.open()
+            queue.opened()
+            #expect((1...3).map { offer(&queue, $0) } == ["accepted", "accepted", third])
+            #expect(steps(&queue) == left)
+        }
+    }
+
+    @Test("RP-4 status is on before the first frame of a cycle and off behind its last")
+    func status() {
+        var queue = queue()
+        queue.open()
+        queue.opened()
+        _ = offer(&queue, 1)
+        _ = offer(&queue, 2)
+        queue.close()
+        #expect(!queue.isDrained)
+        #expect(steps(&queue) == ["on 1", "2", "off", "drained"])
+        #expect(queue.isDrained)
+        queue.open()
+        #expect(steps(&queue) == [])
+        _ = offer(&queue, 3)
+        #expect(steps(&queue) == ["on 3"])
+    }
+
+    @Test("RP-4 a cycle without frames has no status, and nothing to wait for")
+    func emptyCycle() {
+        var queue = queue()
+        queue.open()
+        queue.close()
+        #expect(queue.isDrained)
+        #expect(steps(&queue) == [])
+    }
+
+    @Test("RP-4 an off that came too late goes ahead of the frames of the next cycle")
+    func overdue() {
+        var queue = queue()
+        queue.open()
+        queue.opened()
+        _ = offer(&queue, 1)
+        _ = queue.next()
+        _ = offer(&queue, 2)
+        queue.close()
+        queue.abandonDrain()
+        #expect(steps(&queue) == ["off"])
+        queue.open()
+        #expect(steps(&queue) == ["on 2"])
+    }
+
+    @Test("EL-2 the end comes behind what is queued, with status off before it, and then nothing gets in")
+    func ending() {
+        var queue = queue()
+        queue.open()
+        queue.opened()
+        _ = offer(&queue, 1)
+        queue.end(.failure(.internalError(.init("first"))))
+        queue.end(.endOfStream)
+        #expect(offer(&queue, 2) == "closed")
+        #expect(steps(&queue) == ["on 1", "off", "failure first"])
+    }
+
+    @Test("EL-2 a flush gives the frames back and stops the stream until it is over; status stays")
+    func flush() {
+        var queue = queue()
+        queue.open()
+        queue.opened()
+        _ = offer(&queue, 1)
+        _ = queue.next()
+        _ = offer(&queue, 2)
+        #expect(queue.flush() == [2])
+        #expect(steps(&queue) == ["flush"])
+        queue.resume()
+        _ = offer(&queue, 3)
+        #expect(steps(&queue) == ["3"])
+    }
+
+    @Test("VS-3 a wish to negotiate anew comes ahead of frames, once")
+    func reconfigure() {
+        var queue = queue()
+        queue.open()
+        queue.opened()
+        _ = offer(&queue, 1)
+        queue.reconfigure()
+        queue.reconfigure()
+        #expect(steps(&queue) == ["reconfigure", "on 1"])
+    }
+
+    @Test("VS-1 a new initialize forgets the cycle before it: its end, its frames, its status")
+    func again() {
+        var queue = queue()
+        queue.open()
+        _ = offer(&queue, 1)
+        queue.end(.endOfStream)
+        queue.initialize(bound: 1, policy: .block)
+        #expect(queue.phase == .initialized)
+        queue.open()
+        queue.opened()
+        #expect(offer(&queue, 2) == "accepted")
+        #expect(steps(&queue) == ["on 2"])
+    }
+}

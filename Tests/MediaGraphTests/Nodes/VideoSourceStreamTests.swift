@@ -1,0 +1,214 @@
+import GStreamer
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import MediaGraph
+
+/// A `videosource` as a GStreamer source: its events, its end, its refusals.
+@Suite struct VideoSourceStreamTests {
+    private static let frame = FrameDescription(width: 16, height: 16, timestamp: .zero)
+    private static let bytes = patternedFrame(width: 16, height: 16)
+
+    private func send(_ source: RecordingSource, at milliseconds: UInt64 = 0) throws {
+        var frame = Self.frame
+        frame.timestamp = .milliseconds(milliseconds)
+        try sendNow(source.sender, Self.bytes, frame)
+    }
+
+    /// Frames and status changes in the order in which a pipe got them.
+    private struct Recorder: VideoConsumer {
+        let log: Log<String>
+        func statusChanged(isOn: Bool) { log.add(isOn ? "on" : "off") }
+        func receive(_ frame: borrowing VideoFrame) { log.add("frame") }
+    }
+
+    @Test(
+        "RP-4 status off has reached the pipe when the change to PAUSED is done, 50 times over",
+        arguments: ["live", "fast"])
+    func offBeforePaused(pace: String) throws {
+        let graph = try Graph("videosource name=src pace=\(pace) ! rawdatapipe name=pipe backpressure=block sync=false")
+        let source = RecordingSource()
+        try graph.videoSource("src").attach(source)
+        let log = Log<String>()
+        try graph.rawDataPipe("pipe").attach(Recorder(log: log))
+        // The source's own state: a pipeline stops its sinks first, and a sink in PAUSED holds its next frame.
+        graph.pipeline.setState(.playing)
+        let element = try graph.element("src")
+        for cycle in 1...50 {
+            try send(source, at: UInt64(cycle))
+            #expect(element.setState(.paused) != .failure)
+            #expect(
+                log.all.suffix(3) == ["on", "frame", "off"] && log.all.count == cycle * 3, "cycle \(cycle): \(log.all)")
+            element.setState(.playing)
+        }
+        graph.pipeline.setState(.null)
+        #expect(log.all.count == 150)
+    }
+
+    @Test("RP-4 the same when the whole pipeline is paused after its frame has been received")
+    func offBeforePipelinePaused() throws {
+        let graph = try Graph("videosource name=src ! rawdatapipe name=pipe backpressure=block sync=false")
+        let source = RecordingSource()
+        try graph.videoSource("src").attach(source)
+        let log = Log<String>()
+        try graph.rawDataPipe("pipe").attach(Recorder(log: log))
+        graph.pipeline.setState(.playing)
+        for cycle in 1...20 {
+            try send(source, at: UInt64(cycle))
+            #expect(waitUntil { log.all.count == cycle * 3 - 1 })
+            graph.pipeline.setState(.paused)
+            #expect(log.all.last == "off" && log.all.count == cycle * 3, "cycle \(cycle): \(log.all)")
+            graph.pipeline.setState(.playing)
+        }
+        graph.pipeline.setState(.null)
+    }
+
+    @Test(
+        "RP-4 a sink that holds a frame in PAUSED doesn't hold up the change of state; off comes ahead of what is left")
+    func offBehindHeldFrame() throws {
+        let graph = try Graph("videosource name=src pace=fast ! rawdatapipe name=pipe backpressure=block sync=false")
+        let source = RecordingSource()
+        try graph.videoSource("src").attach(source)
+        let log = Log<String>()
+        try graph.rawDataPipe("pipe").attach(Recorder(log: log))
+        graph.pipeline.setState(.playing)
+        try send(source)
+        #expect(waitUntil { log.all == ["on", "frame"] })
+        // Frames that a sink in PAUSED doesn't take.
+        try #require(graph.pipeline.elements.last?.factoryName == "rawdatapipe")
+        graph.pipeline.elements.last?.setState(.paused)
+        try send(source, at: 1)
+        try send(source, at: 2)
+        graph.pipeline.setState(.paused)
+        #expect(log.all == ["on", "frame"])
+        graph.pipeline.setState(.playing)
+        #expect(waitUntil { log.all.count == 6 })
+        #expect(log.all == ["on", "frame", "frame", "off", "on", "frame"])
+        graph.pipeline.setState(.null)
+    }
+
+    @Test(
+        "EL-2 an EOS event sent to the element ends the stream behind what is queued; a sender is refused from then on")
+    func endOfStreamEvent() async throws {
+        let graph = try Graph("videosource name=src pace=fast max-frames=8 ! rawdatapipe name=pipe")
+        let source = RecordingSource()
+        try graph.videoSource("src").attach(source)
+        let log = Log<String>()
+        try graph.rawDataPipe("pipe").attach(Recorder(log: log))
+        try await graph.start()
+        for index in 0..<5 { try send(source, at: UInt64(index)) }
+        #expect(try graph.element("src").sendEndOfStream())
+        #expect(throws: MediaGraphError.self) { try send(source, at: 9) }
+        _ = try await graph.waitUntilEnd()
+        #expect(log.all == ["on", "frame", "frame", "frame", "frame", "frame", "off"])
+        await graph.stop()
+    }
+
+    @Test("EL-2 an EOS event ends a source that sends nothing, too")
+    func endOfStreamWithoutSource() async throws {
+        let graph = try Graph("videosource name=src ! fakesink")
+        try await graph.start()
+        #expect(try graph.element("src").sendEndOfStream())
+        guard case .endOfStream = try await graph.waitUntilEnd() else {
+            Issue.record("no end of stream")
+            return
+        }
+        await graph.stop()
+    }
+
+    @Test("EL-2 num-buffers ends the stream after so many frames; the sender hears it rather than waiting for ever")
+    func numBuffers() async throws {
+        let graph = try Graph("videosource name=src pace=fast num-buffers=2 ! rawdatapipe name=pipe")
+        let source = RecordingSource()
+        try graph.videoSource("src").attach(source)
+        let log = Log<String>()
+        try graph.rawDataPipe("pipe").attach(Recorder(log: log))
+        try await graph.start()
+        try send(source)
+        try send(source, at: 1)
+        _ = try await graph.waitUntilEnd()
+        #expect(log.all.filter { $0 == "frame" }.count == 2)
+        var refusal: MediaGraphError?
+        for index in 2..<10 where refusal == nil {
+            do throws(MediaGraphError) { try sendNow(source.sender, Self.bytes, Self.frame) } catch { refusal = error }
+            _ = index
+        }
+        #expect(refusal?.code == .timeOut || refusal?.code == .wrongUsage, "\(String(describing: refusal))")
+        await graph.stop()
+    }
+
+    @Test("EL-2 a flush drops what is queued, counts it, and frames that come after it are delivered in a new segment")
+    func flush() throws {
+        let element = try #require(Element(factory: "videosource"))
+        try element.setProperty("pace", parsing: "fast")
+        let source = RecordingSource()
+        try NodeDoor.attach(source, to: element)
+        let harness = Harness(element, sink: nil, source: "src")
+        harness.play()
+        try send(source)
+        #expect(harness.pulledTimestamp() == .zero)
+        _ = harness.pulledEvents()
+        element.sendFlush()
+        try send(source, at: 7)
+        #expect(harness.pulledTimestamp() == .milliseconds(7))
+        #expect(harness.pulledEvents() == ["flush-start", "flush-stop", "segment"])
+        element.setState(.null)
+    }
+
+    @Test("EL-2 seeks are refused: the source is live")
+    func seek() throws {
+        let element = try #require(Element(factory: "videosource"))
+        try NodeDoor.attach(RecordingSource(), to: element)
+        let harness = Harness(element, sink: nil, source: "src")
+        harness.play()
+        #expect(!harness.seekUpstream(to: .zero))
+        element.setState(.null)
+    }
+
+    @Test("EL-3 caps that downstream refuses end the graph as not-negotiated, with both sides named")
+    func refusedCaps() async throws {
+        let graph = try Graph("videosource name=src ! video/x-raw,format=I420,width=32,height=32 ! fakesink")
+        let source = RecordingSource()
+        try graph.videoSource("src").attach(source)
+        try await graph.start()
+        try send(source)
+        let error = await #expect(throws: GraphError.self) { try await graph.waitUntilEnd() }
+        guard case .failed(let failure) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(failure.element == "src" && failure.error.message == "src: downstream can't take what is sent")
+        #expect(failure.debug.contains("not-negotiated"))
+        #expect(
+            failure.debug.contains("the source sends video/x-raw, format=(string)I420, width=(int)16, height=(int)16"))
+        #expect(
+            failure.debug.contains("downstream takes video/x-raw, format=(string)I420, width=(int)32, height=(int)32"))
+        #expect(throws: MediaGraphError.self) { try send(source) }
+        await graph.stop()
+    }
+
+    @Test("VS-1 a source from Swift beside handler= is a typed error, whichever comes first and in whatever state")
+    func twoSources() throws {
+        for state in [State.null, .ready] {
+            let graph = try Graph("videosource name=src handler=counter ! fakesink")
+            graph.pipeline.setState(state)
+            #expect(throws: MediaGraphError.self) { try graph.videoSource("src").attach(RecordingSource()) }
+            graph.pipeline.setState(.null)
+        }
+        let graph = try Graph("videosource name=src ! fakesink")
+        try graph.videoSource("src").attach(RecordingSource())
+        #expect(throws: PropertyError.self) { try graph.videoSource("src").set("handler", to: "counter") }
+        #expect(try graph.element("src").property("handler", as: String.self) == "")
+    }
+
+    @Test("VS-1 a source that has nobody to send says so at its start")
+    func nobodySends() throws {
+        let graph = try Graph("videosource name=src ! fakesink")
+        let warnings = Log<String>()
+        graph.pipeline.onMessage { if case .warning(let report) = $0.kind { warnings.add(report.error.message) } }
+        graph.pipeline.setState(.playing)
+        #expect(warnings.all == ["src: nothing will be sent: give it handler=… or attach a source"])
+        graph.pipeline.setState(.null)
+    }
+}
