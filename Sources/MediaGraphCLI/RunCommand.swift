@@ -119,18 +119,15 @@ struct RunCommand: AsyncParsableCommand {
             throw ExitStatus.wrongDescription.exitCode
         }
         let run = GraphRun(
-            graph: graph, title: RunTitle.text(description), reporter: reporter, duration: duration?.seconds,
-            control: channel)
-
             graph: graph, title: RunTitle.text(description), reporter: makeReporter(description, variables),
-            duration: duration?.seconds)
+            duration: duration?.seconds, control: channel)
         let status = await run.run()
         if status != .success { throw status.exitCode }
     }
 
     private func openControl() throws -> ControlChannel? {
         do { return try control.map { path throws(ControlError) in try ControlChannel(path) } } catch {
-            DiagnosticReport().error("--control \(error)")
+            report.error("--control \(error)")
             throw ExitStatus.failure.exitCode
         }
     }

@@ -21,8 +21,8 @@ public enum RegistrationError: Error, Sendable, CustomStringConvertible {
 /// The instance that GObject allocates is the parent's structure with one pointer behind it: the Swift implementation,
 /// retained from `instance_init` to `finalize`.
 public enum ElementClass {
-    private static let descriptionQuark = g_quark_from_static_string("mediagraph-element-class")
-    private static let abiQuark = g_quark_from_static_string("mediagraph-abi")
+    private static let descriptionQuark = g_quark_from_string("mediagraph-element-class")
+    private static let abiQuark = g_quark_from_string("mediagraph-abi")
 
     /// What a GType's class functions need to find the Swift side: kept for the life of the process, as GTypes are.
     final class Description: Sendable {

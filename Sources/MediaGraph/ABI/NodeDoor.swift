@@ -4,7 +4,7 @@ import GStreamer
 
 /// How a Swift face reaches a node's element, which may belong to another copy of the code: a C structure on the element.
 enum NodeDoor {
-    private static let quark = g_quark_from_static_string("mediagraph-door")
+    private static let quark = g_quark_from_string("mediagraph-door")
 
     /// Puts a door on an element; `door` is a constant.
     static func install(_ door: UnsafePointer<MGNodeDoor>, on instance: ElementInstance) {
