@@ -45,6 +45,26 @@ typedef struct {
     char name[64];
 } MGVideoProcessor;
 
+// What a frame observer wants to see.
+typedef struct {
+    char format[16];  // a format's name in caps
+    int32_t applies_rotation, applies_mirror;
+} MGFramePreference;
+
+// A frame observer's handler. All calls come one at a time.
+typedef struct {
+    uint32_t abi_version;
+    void *context;
+    int32_t edits;  // 1: its frames may be written to
+    // Once, before anything else, with the node, which it may hold weakly.
+    void (*registered)(void *context, GstElement *node);
+    // Before the first frame, and after the node's `observer_changed` before the next.
+    void (*preference)(void *context, MGFramePreference *preference);
+    int32_t (*frame)(void *context, const MGVideoFrame *frame, MGError *error);
+    void (*destroy)(void *context);
+    char name[64];
+} MGFrameObserver;
+
 static const int32_t MG_BLOCK = 0, MG_DROP_OLDEST = 1, MG_DROP_NEWEST = 2;
 
 // A pipe's handler. Calls come one at a time, in stream order, but for `interrupt`.
@@ -120,7 +140,7 @@ typedef struct {
 } MGVideoSource;
 
 // A node's door, left on the element as qdata "mediagraph-door". A field that the node has no use for is NULL.
-// Each takes the structure over (its `destroy` will be called) unless it answers 0. A NULL processor leaves the node
+// Each takes the structure over (its `destroy` will be called) unless it answers 0. A NULL processor or observer leaves the node
 // without one.
 typedef struct {
     uint32_t abi_version;
@@ -131,11 +151,16 @@ typedef struct {
     int32_t (*subscribe)(GstElement *node, const MGVideoConsumer *consumer, int32_t resolution, MGError *error);
     // Returns when no callback is in flight and none will come; from inside one at once.
     int32_t (*unsubscribe)(GstElement *node, const void *identity, MGError *error);
+    int32_t (*set_observer)(GstElement *node, const MGFrameObserver *observer, MGError *error);
+    // Its preference is asked for again before the next frame. Any thread.
+    void (*observer_changed)(GstElement *node);
 } MGNodeDoor;
 
-static const int32_t MG_HANDLER_SOURCE = 1, MG_HANDLER_PROCESSOR = 2, MG_HANDLER_CONSUMER = 3;
+static const int32_t MG_HANDLER_SOURCE = 1, MG_HANDLER_PROCESSOR = 2, MG_HANDLER_CONSUMER = 3,
+                     MG_HANDLER_OBSERVER = 4;
 
-// A handler that a library offers. `create` fills `made` (MGVideoSource, MGVideoProcessor or MGVideoConsumer by `kind`)
+// A handler that a library offers. `create` fills `made` (MGVideoSource, MGVideoProcessor,
+// MGVideoConsumer or MGFrameObserver by `kind`)
 // from the text of the node's `options`, and answers 0 with `error` set when it can't.
 typedef struct {
     int32_t kind;

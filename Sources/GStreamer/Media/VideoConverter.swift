@@ -68,6 +68,14 @@ public final class VideoConverter {
         return result
     }
 
+    /// Writes the converted frame over one that is mapped; false when the input can't be mapped.
+    public func convert(_ buffer: BufferAccess, into target: inout MappedVideoFrame) -> Bool {
+        buffer.withVideoFrame(input, .read) { source in
+            gst_video_converter_frame(converter, source.frame, target.frame)
+            return true
+        } ?? false
+    }
+
     /// The same for a frame that is mapped already, without timestamps.
     public func convert(_ frame: borrowing MappedVideoFrame) -> Buffer? {
         guard let result = pool.acquire() else { return nil }
@@ -77,5 +85,13 @@ public final class VideoConverter {
         }
         guard done == true else { return nil }
         return result
+    }
+}
+
+extension MappedVideoFrame {
+    /// Takes the pixels of a buffer of the same format and size; false when it can't be mapped.
+    public mutating func copy(_ buffer: BufferAccess, _ info: VideoInfo) -> Bool {
+        let target = frame
+        return buffer.withVideoFrame(info, .read) { gst_video_frame_copy(target, $0.frame) != 0 } ?? false
     }
 }

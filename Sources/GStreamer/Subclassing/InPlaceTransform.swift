@@ -9,8 +9,7 @@ open class InPlaceTransform: ElementImplementation, ParentClass, @unchecked Send
 
     class func installClassFunctions(_ klass: UnsafeMutableRawPointer) {
         let transform = klass.assumingMemoryBound(to: GstBaseTransformClass.self)
-        // A pass-through transform forwards buffers without calling transform_ip at all.
-        transform.pointee.transform_ip_on_passthrough = 0
+        transform.pointee.transform_ip_on_passthrough = looksOnPassthrough ? 1 : 0
         transform.pointee.set_caps = { element, input, output in
             InPlaceTransform.of(element!).setCaps(Caps(retaining: input!)) ? 1 : 0
         }
@@ -56,6 +55,9 @@ open class InPlaceTransform: ElementImplementation, ParentClass, @unchecked Send
         transform.pointee.start = { InPlaceTransform.of($0!).start() ? 1 : 0 }
         transform.pointee.stop = { InPlaceTransform.of($0!).stop() ? 1 : 0 }
     }
+
+    /// Whether `transformInPlace` gets a look at buffers in pass-through too, which it must then not write to.
+    open class var looksOnPassthrough: Bool { false }
 
     @inline(__always)
     private static func of(_ element: UnsafeMutablePointer<GstBaseTransform>) -> InPlaceTransform {

@@ -39,13 +39,20 @@ enum NodeDoor {
         unsubscribe: (
             @convention(c) (UnsafeMutablePointer<GstElement>?, UnsafeRawPointer?, UnsafeMutablePointer<MGError>?)
                 -> Int32
-        )? = nil
+        )? = nil,
+        observer: (
+            @convention(c) (
+                UnsafeMutablePointer<GstElement>?, UnsafePointer<MGFrameObserver>?, UnsafeMutablePointer<MGError>?
+            ) -> Int32
+        )? = nil,
+        observerChanged: (@convention(c) (UnsafeMutablePointer<GstElement>?) -> Void)? = nil
     ) -> DoorConstant {
         let door = UnsafeMutablePointer<MGNodeDoor>.allocate(capacity: 1)
         door.initialize(
             to: MGNodeDoor(
                 abi_version: MEDIAGRAPH_ABI_VERSION, set_source: source, set_processor: processor,
-                set_consumer: consumer, subscribe: subscribe, unsubscribe: unsubscribe))
+                set_consumer: consumer, subscribe: subscribe, unsubscribe: unsubscribe, set_observer: observer,
+                observer_changed: observerChanged))
         return DoorConstant(pointer: UnsafePointer(door))
     }
 
@@ -115,6 +122,28 @@ enum NodeDoor {
             throw notThisKind(element, "rawdatapipe")
         }
         try MediaGraphError.check { unsubscribe(element.element, Unmanaged.passUnretained(delegate).toOpaque(), $0) }
+    }
+
+    /// `nil` leaves the node without an observer.
+    static func attach(_ observer: consuming MGFrameObserver?, to element: Element) throws(MediaGraphError) {
+        do throws(MediaGraphError) {
+            guard let set = try door(of: element).pointee.set_observer else {
+                throw notThisKind(element, "frameobserver")
+            }
+            try MediaGraphError.check { error in
+                guard var abi = observer else { return set(element.element, nil, error) }
+                return set(element.element, &abi, error)
+            }
+        } catch {
+            if let observer { observer.destroy(observer.context) }
+            throw error
+        }
+    }
+
+    /// Nothing for an element that is no frame observer.
+    static func observerChanged(_ element: Element) {
+        guard let door = try? door(of: element), let changed = door.pointee.observer_changed else { return }
+        changed(element.element)
     }
 
     static func attach<S: VideoSource>(_ source: S, to element: Element) throws(MediaGraphError) {

@@ -161,6 +161,10 @@ extension Graph {
         RawDataPipeNode(graph: self, element: try node(name, "rawdatapipe"))
     }
 
+    public func frameObserver(_ name: String) throws(GraphError) -> FrameObserverNode {
+        FrameObserverNode(graph: self, element: try node(name, "frameobserver"))
+    }
+
     /// Any element by its name.
     public func element(_ name: String) throws(GraphError) -> Element {
         guard let element = pipeline.element(named: name) else {

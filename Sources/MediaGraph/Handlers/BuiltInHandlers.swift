@@ -13,6 +13,8 @@ extension HandlerRegistry {
             try register(Y4MWriter.self)
             try register(Snapshot.self)
             try register(ContactSheet.self)
+            try register(CountObserver.self)
+            try register(InvertEditor.self)
         } catch {
             preconditionFailure("two built-in handlers have one name: \(error)")
         }

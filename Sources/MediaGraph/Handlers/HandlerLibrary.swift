@@ -59,6 +59,14 @@ public struct HandlerLibrary: ~Copyable {
         try add(.consumer, type, C.validate) { MGVideoConsumer(try C(options: $0), name: C.name) }
     }
 
+    public func add<O: FrameObserver & NamedHandler>(_ type: O.Type) throws(MediaGraphError) {
+        try add(.observer, type) { MGFrameObserver(try O(options: $0), name: O.name) }
+    }
+
+    public func add<E: FrameEditor & NamedHandler>(_ type: E.Type) throws(MediaGraphError) {
+        try add(.observer, type) { MGFrameObserver(try E(options: $0), name: E.name) }
+    }
+
     private func add<ABI>(
         _ kind: HandlerRegistry.Kind, _ type: any NamedHandler.Type,
         _ validate: @escaping (HandlerOptions) throws -> Void, _ make: @escaping (HandlerOptions) throws -> ABI

@@ -7,7 +7,7 @@ public final class HandlerRegistry: Sendable {
     /// Which node a handler is for.
     public enum Kind: Int32, Sendable, CaseIterable {
         case source = 1
-        case processor, consumer
+        case processor, consumer, observer
 
         /// The node's factory name.
         public var node: String {
@@ -15,6 +15,7 @@ public final class HandlerRegistry: Sendable {
             case .source: "videosource"
             case .processor: "preprocessor"
             case .consumer: "rawdatapipe"
+            case .observer: "frameobserver"
             }
         }
     }
@@ -36,6 +37,7 @@ public final class HandlerRegistry: Sendable {
         case source(@Sendable (HandlerOptions) throws -> MGVideoSource)
         case processor(@Sendable (HandlerOptions) throws -> MGVideoProcessor)
         case consumer(@Sendable (HandlerOptions) throws -> MGVideoConsumer)
+        case observer(@Sendable (HandlerOptions) throws -> MGFrameObserver)
         case foreign(ForeignHandler)
     }
 
@@ -75,6 +77,22 @@ public final class HandlerRegistry: Sendable {
                 kind: .consumer, name: C.name, summary: C.summary, options: C.options, library: nil,
                 make: .consumer { MGVideoConsumer(try C(options: $0), name: C.name) }, validate: { try C.validate($0) })
         )
+    }
+
+    /// Makes an observer known as `frameobserver handler=NAME`.
+    public func register<O: FrameObserver & NamedHandler>(_ type: O.Type) throws(MediaGraphError) {
+        try add(
+            Entry(
+                kind: .observer, name: O.name, summary: O.summary, options: O.options, library: nil,
+                make: .observer { MGFrameObserver(try O(options: $0), name: O.name) }))
+    }
+
+    /// Makes an editor known as `frameobserver mode=read-write handler=NAME`.
+    public func register<E: FrameEditor & NamedHandler>(_ type: E.Type) throws(MediaGraphError) {
+        try add(
+            Entry(
+                kind: .observer, name: E.name, summary: E.summary, options: E.options, library: nil,
+                make: .observer { MGFrameObserver(try E(options: $0), name: E.name) }))
     }
 
     func add(_ entry: Entry) throws(MediaGraphError) {
@@ -159,6 +177,19 @@ public final class HandlerRegistry: Sendable {
         guard case .consumer(let factory) = entry.make else { preconditionFailure("a consumer's maker") }
         return try make(entry, options) { options in
             let handle = ConsumerHandle(try factory(options))
+            try options.refuseUnknown()
+            return handle
+        }
+    }
+
+    func makeObserver(_ name: String, options: String) throws(MediaGraphError) -> ObserverHandle {
+        let entry = try entry(.observer, name)
+        if case .foreign(let foreign) = entry.make {
+            return ObserverHandle(try foreign.make(options, MGFrameObserver()))
+        }
+        guard case .observer(let factory) = entry.make else { preconditionFailure("an observer's maker") }
+        return try make(entry, options) { options in
+            let handle = ObserverHandle(try factory(options))
             try options.refuseUnknown()
             return handle
         }

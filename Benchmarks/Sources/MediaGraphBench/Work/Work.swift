@@ -118,7 +118,8 @@ struct Measured: Sendable {
     var wall: Double
     var cpu: Double
 
-    var framesPerSecond: Double { Double(frames - 1) / wall }
+    /// 0 for a case that isn't timed.
+    var framesPerSecond: Double { wall > 0 ? Double(frames - 1) / wall : 0 }
     var cpuPerFrame: Double { cpu / Double(frames - 1) }
 }
 

@@ -1,0 +1,140 @@
+import CMediaGraphABI
+import GStreamer
+
+/// An observer as a node holds it, whichever copy of the code it comes from.
+///
+/// `@unchecked Sendable`: the node calls it under its stream lock, but for `registered`, which comes before; the rest is
+/// constant.
+final class ObserverHandle: @unchecked Sendable {
+    private let abi: MGFrameObserver
+    let name: String
+    let mode: ObserverMode
+
+    /// Takes the observer over.
+    init(_ abi: MGFrameObserver) {
+        self.abi = abi
+        name = loadName(abi.name)
+        mode = abi.edits != 0 ? .readWrite : .readOnly
+    }
+
+    deinit { abi.destroy(abi.context) }
+
+    func registered(at node: ElementInstance) { abi.registered(abi.context, node.element) }
+
+    /// Throws for a format that the nodes don't carry.
+    func preference() throws(MediaGraphError) -> FramePreference {
+        var preference = MGFramePreference()
+        abi.preference(abi.context, &preference)
+        let format = loadName(preference.format)
+        guard let format = VideoFormat(rawValue: format) else {
+            throw .unsupported(
+                .init("\(name)'s format", expected: "one of \(NodeDefinition.formatNames)", actual: format))
+        }
+        return FramePreference(
+            format: format, appliesRotation: preference.applies_rotation != 0,
+            appliesMirror: preference.applies_mirror != 0)
+    }
+
+    @inline(__always)
+    func see(_ frame: UnsafePointer<MGVideoFrame>) throws(MediaGraphError) -> Verdict {
+        var error = MGError()
+        switch abi.frame(abi.context, frame, &error) {
+        case MG_PASS: return .pass
+        case MG_DROP: return .drop
+        case MG_STOP: return .fail(MediaGraphError(taking: error).detail.subject)
+        default: throw MediaGraphError(taking: error)
+        }
+    }
+}
+
+extension MGFrameObserver {
+    /// Wraps a Swift observer. Whoever holds the structure calls `destroy` once.
+    init<O: FrameObserver>(_ observer: consuming sending O, name: String) {
+        self.init(
+            ObserverBox(observer) { observer, source in
+                guard let frame = VideoFrame(source) else { throw Self.noFormat }
+                return try observer.observe(frame)
+            }, edits: false, name: name)
+    }
+
+    /// Wraps a Swift editor.
+    init<E: FrameEditor>(_ editor: consuming sending E, name: String) {
+        self.init(
+            ObserverBox(editor) { editor, source in
+                guard var frame = VideoFrame(source) else { throw Self.noFormat }
+                return try editor.edit(&frame)
+            }, edits: true, name: name)
+    }
+
+    private static var noFormat: MediaGraphError {
+        .unsupported(.init("the frame's format", expected: "one that the nodes carry"))
+    }
+
+    private init(_ box: AnyObserverBox, edits: Bool, name: String) {
+        self.init()
+        abi_version = MEDIAGRAPH_ABI_VERSION
+        context = Unmanaged.passRetained(box).toOpaque()
+        self.edits = edits ? 1 : 0
+        registered = { context, node in
+            AnyObserverBox.of(context).registered(ObserverRegistration(WeakElement(ElementInstance(node!))))
+        }
+        preference = { context, preference in
+            let wanted = AnyObserverBox.of(context).preference
+            storeName(wanted.format.gstreamerName, in: &preference!.pointee.format)
+            preference!.pointee.applies_rotation = wanted.appliesRotation ? 1 : 0
+            preference!.pointee.applies_mirror = wanted.appliesMirror ? 1 : 0
+        }
+        frame = { context, frame, error in
+            Unmanaged<AnyObserverBox>.fromOpaque(context!)._withUnsafeGuaranteedRef { $0.see(frame!, error) }
+        }
+        destroy = { Unmanaged<AnyObserverBox>.fromOpaque($0!).release() }
+        storeName(name, in: &self.name)
+    }
+}
+
+/// What the C function pointers lead back to: one virtual call to the observer's own type, no allocation.
+private class AnyObserverBox {
+    var preference: FramePreference { FramePreference() }
+    func registered(_ registration: ObserverRegistration) {}
+    func see(_ frame: UnsafePointer<MGVideoFrame>, _ error: UnsafeMutablePointer<MGError>?) -> Int32 { MG_FAILED }
+
+    static func of(_ context: UnsafeMutableRawPointer?) -> AnyObserverBox {
+        Unmanaged<AnyObserverBox>.fromOpaque(context!).takeUnretainedValue()
+    }
+}
+
+private final class ObserverBox<O: ObservesFrames>: AnyObserverBox {
+    /// Behind a pointer: the node calls one at a time, so a dynamic check of exclusive access could find nothing.
+    private let observer: UnsafeMutablePointer<O>
+    private let call: (inout O, UnsafePointer<MGVideoFrame>) throws -> Verdict
+
+    init(_ observer: consuming O, _ call: @escaping (inout O, UnsafePointer<MGVideoFrame>) throws -> Verdict) {
+        self.observer = .allocate(capacity: 1)
+        self.observer.initialize(to: observer)
+        self.call = call
+    }
+
+    deinit {
+        observer.deinitialize(count: 1)
+        observer.deallocate()
+    }
+
+    override var preference: FramePreference { observer.pointee.preference }
+
+    override func registered(_ registration: ObserverRegistration) { observer.pointee.registered(registration) }
+
+    override func see(_ source: UnsafePointer<MGVideoFrame>, _ error: UnsafeMutablePointer<MGError>?) -> Int32 {
+        do {
+            switch try call(&observer.pointee, source) {
+            case .pass: return MG_PASS
+            case .drop: return MG_DROP
+            case .fail(let reason):
+                MediaGraphError.processingFailed(.init(reason)).store(in: error)
+                return MG_STOP
+            }
+        } catch let thrown {
+            MediaGraphError.wrapping(thrown, "the observer").store(in: error)
+            return MG_FAILED
+        }
+    }
+}

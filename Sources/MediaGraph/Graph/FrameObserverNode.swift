@@ -1,0 +1,46 @@
+import CMediaGraphABI
+import GStreamer
+
+/// A `frameobserver` of a graph.
+public struct FrameObserverNode: GraphNode {
+    public let graph: Graph
+    public let element: Element
+
+    /// Gives the node its observer, at any time: it takes the place of the old one between two frames. The node's `mode` must
+    /// be read-only, or `invalidParameter` is thrown.
+    public func attach<O: FrameObserver>(_ observer: consuming sending O) throws(MediaGraphError) {
+        try NodeDoor.attach(MGFrameObserver(observer, name: "\(O.self)"), to: element)
+    }
+
+    /// The same for an observer that edits; the node's `mode` must be read-write.
+    public func attach<E: FrameEditor>(_ editor: consuming sending E) throws(MediaGraphError) {
+        try NodeDoor.attach(MGFrameObserver(editor, name: "\(E.self)"), to: element)
+    }
+
+    /// Leaves the node without an observer: from the next frame on all go by.
+    public func detach() throws(MediaGraphError) { try NodeDoor.attach(nil as MGFrameObserver?, to: element) }
+
+    /// Shows each frame to a closure, on the streaming thread.
+    public func observe(
+        _ preference: FramePreference = FramePreference(),
+        _ body: @escaping @Sendable (borrowing VideoFrame) throws -> Verdict
+    ) throws(MediaGraphError) { try attach(ClosureObserver(preference: preference, body: body)) }
+
+    /// Lets a closure edit each frame, on the streaming thread.
+    public func edit(
+        _ preference: FramePreference = FramePreference(),
+        _ body: @escaping @Sendable (inout VideoFrame) throws -> Verdict
+    ) throws(MediaGraphError) { try attach(ClosureEditor(preference: preference, body: body)) }
+}
+
+private struct ClosureObserver: FrameObserver {
+    let preference: FramePreference
+    let body: @Sendable (borrowing VideoFrame) throws -> Verdict
+    func observe(_ frame: borrowing VideoFrame) throws -> Verdict { try body(frame) }
+}
+
+private struct ClosureEditor: FrameEditor {
+    let preference: FramePreference
+    let body: @Sendable (inout VideoFrame) throws -> Verdict
+    func edit(_ frame: inout VideoFrame) throws -> Verdict { try body(&frame) }
+}

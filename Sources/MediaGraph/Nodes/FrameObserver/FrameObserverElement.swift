@@ -1,0 +1,261 @@
+import CGStreamer
+import CMediaGraphABI
+import GStreamer
+
+/// `frameobserver`: shows each frame to an observer at a place in the stream, in the format that it prefers, and lets it edit
+/// the frame where `mode=read-write`.
+///
+/// An in-place filter, not a bin with a tap or with converters: one element does both, pass-through where nothing is
+/// written, and the observer's preference may change between two frames without a negotiation of the stream.
+final class FrameObserverElement: InPlaceTransform, ConfigurableElement, @unchecked Sendable {
+    // `@unchecked Sendable`: settings and slot are behind locks; what is marked so belongs to the streaming thread, which
+    // holds GStreamer's stream lock, and to `start` and `stop`, while no data flows.
+
+    static let defaultSettings = FrameObserverSettings()
+    let settings = SettingsStore(defaultSettings)
+    private let slot = HandlerSlot<ObserverHandle>()
+    private let statistics = NodeStatistics()
+
+    // The streaming thread's.
+    private var observer: ObserverHandle?
+    private var caps: Caps?
+    private var plan: ObserverPlan?
+
+    static let log = DebugCategory("frameobserver", "MediaGraph frame observer")
+
+    static let preferenceMessage = "mediagraph-frame-preference"
+
+    override class var declaration: ElementDeclaration {
+        ElementDeclaration(
+            factoryName: "frameobserver", typeName: "GstFrameObserver", longName: "Video frame observer",
+            classification: "Filter/Analyzer/Video",
+            summary: "Shows each frame to an observer, in the format that it prefers, to look at or to edit",
+            author: NodeDefinition.author,
+            padTemplates: [
+                PadTemplate("sink", .sink, caps: "video/x-raw(ANY)"),
+                PadTemplate("src", .source, caps: "video/x-raw(ANY)"),
+            ],
+            properties: [
+                .setting("handler", of: Self.self, \.handler, NodeDefinition.handlerBlurb),
+                .setting("options", of: Self.self, \.options, NodeDefinition.optionsBlurb),
+                .setting(
+                    "position", of: Self.self, \.position, "Where in the call the observer sits; told in its messages"),
+                .setting("mode", of: Self.self, \.mode, "Whether the observer may write to the frames"),
+                NodeStatistics.property(of: Self.self) { $0.statistics },
+            ],
+            messages: [
+                MessageDeclaration(
+                    preferenceMessage, "The observer was asked for its preference",
+                    fields: [
+                        ("position", "string", "the property's nick"),
+                        ("format", "string", "the format's name in caps"),
+                        ("rotation-applied", "boolean", "frames are turned upright for it"),
+                        ("mirror-applied", "boolean", "frames are mirrored for it"),
+                    ])
+            ],
+            abiVersion: NodeDefinition.abiVersion)
+    }
+
+    override class var looksOnPassthrough: Bool { true }
+
+    private static let door = NodeDoor.make(
+        observer: { element, observer, error in
+            let node = ElementClass.implementation(of: element!, as: FrameObserverElement.self)
+            do throws(MediaGraphError) {
+                try node.attach(observer?.pointee)
+                return 1
+            } catch let refused {
+                refused.store(in: error)
+                return 0
+            }
+        },
+        observerChanged: { element in
+            ElementClass.implementation(of: element!, as: FrameObserverElement.self).slot.markChanged()
+        })
+
+    required init(instance: ElementInstance) {
+        super.init(instance: instance)
+        NodeDoor.install(Self.door.pointer, on: instance)
+        setPassthrough(true)
+    }
+
+    private func attach(_ abi: MGFrameObserver?) throws(MediaGraphError) {
+        guard let abi else {
+            slot.attach(nil)
+            return
+        }
+        try check(abi.edits != 0 ? .readWrite : .readOnly, of: loadName(abi.name))
+        if isRunning, let current = currentCaps, !Self.takes(current) {
+            throw .unsupported(
+                .init("\(name)'s observer", expected: "\(Self.readableCaps)", actual: "\(current) from upstream"))
+        }
+        let handle = ObserverHandle(abi)
+        handle.registered(at: instance)
+        slot.attach(handle)
+        Self.log.log(.info, raw: instance.element, "observer \(handle.name) attached, \(handle.mode.nick)")
+    }
+
+    private func check(_ mode: ObserverMode, of observer: String) throws(MediaGraphError) {
+        let set = settings.current.mode
+        guard mode == set else {
+            throw .invalidParameter(
+                .init("\(name)'s mode", expected: "\(mode.nick), for \(observer)", actual: set.nick))
+        }
+    }
+
+    override func start() -> Bool {
+        statistics.reset()
+        let settings = settings.current
+        do throws(MediaGraphError) {
+            observer = try slot.start { () throws(MediaGraphError) in
+                guard !settings.handler.isEmpty else { return nil }
+                let handle = try HandlerRegistry.shared.makeObserver(settings.handler, options: settings.options)
+                handle.registered(at: instance)
+                return handle
+            }
+            if let observer { try check(observer.mode, of: observer.name) }
+        } catch {
+            postError(.settings, "\(name): \(error)")
+            return false
+        }
+        Self.log.log(
+            .info, raw: instance.element,
+            observer.map { "observer \($0.name) at \(settings.position.nick), \($0.mode.nick)" } ?? "passes through")
+        setPassthrough(observer?.mode != .readWrite)
+        return true
+    }
+
+    override func stop() -> Bool {
+        slot.stop()
+        observer = nil
+        plan = nil
+        caps = nil
+        return true
+    }
+
+    // MARK: Negotiation
+
+    /// Everything that can be converted to what an observer prefers.
+    private static let readableCaps = Caps.anyRawVideo.constant
+
+    private static func takes(_ caps: Caps) -> Bool {
+        guard caps.isSubset(of: readableCaps), let info = VideoInfo(caps) else { return false }
+        return !info.isFieldPerBuffer
+    }
+
+    override func transformCaps(_ caps: Caps) -> Caps {
+        slot.wanted == nil ? caps : caps.intersection(Self.readableCaps)
+    }
+
+    override func accepts(_ caps: Caps) -> Bool {
+        guard let wanted = slot.wanted, !Self.takes(caps) else { return true }
+        postError(
+            .notNegotiated, "\(name): observer \(wanted.name) can't be shown what comes in",
+            debug: "upstream gives \(caps); the observer can be shown \(Self.readableCaps), progressive or interleaved")
+        return false
+    }
+
+    override func setCaps(_ caps: Caps) -> Bool {
+        self.caps = caps
+        slot.markChanged()
+        return true
+    }
+
+    // MARK: Frames
+
+    override func beforeBuffer() { if slot.takeChange() { takeOver() } }
+
+    /// Something was set since the last frame.
+    private func takeOver() {
+        observer = slot.wanted
+        plan = nil
+        setPassthrough(observer?.mode != .readWrite)
+    }
+
+    /// Asks for the preference where it hasn't been since something changed.
+    private func makePlan(_ observer: ObserverHandle, _ caps: Caps) throws(MediaGraphError) -> ObserverPlan {
+        let preference = try observer.preference()
+        let plan = try ObserverPlan(caps, preference, edits: observer.mode == .readWrite)
+        self.plan = plan
+        Self.log.log(
+            .info, raw: instance.element,
+            "observer \(observer.name) prefers \(preference.format.gstreamerName)"
+                + (preference.appliesRotation ? ", turned upright" : "")
+                + (preference.appliesMirror ? ", mirrored" : ""))
+        post(
+            Structure(
+                Self.preferenceMessage,
+                [
+                    ("position", settings.current.position.nick), ("format", preference.format.gstreamerName),
+                    ("rotation-applied", preference.appliesRotation), ("mirror-applied", preference.appliesMirror),
+                ]))
+        return plan
+    }
+
+    override func transformInPlace(_ buffer: BufferAccess) -> FlowReturn {
+        guard let observer, let caps else {
+            statistics.countFrame()
+            return .ok
+        }
+        do throws(MediaGraphError) {
+            let plan = if let plan { plan } else { try makePlan(observer, caps) }
+            switch try show(buffer, to: observer, plan) {
+            case .pass:
+                statistics.countFrame()
+                return .ok
+            case .drop:
+                statistics.countDrop()
+                return .dropped
+            case .fail(let reason):
+                postError(.processing, "\(name): observer \(observer.name) ended the stream: \(reason)")
+                return .error
+            }
+        } catch {
+            postError(.processing, "\(name): observer \(observer.name) failed: \(error)")
+            return .error
+        }
+    }
+
+    @inline(__always)
+    private func show(
+        _ buffer: BufferAccess, to observer: ObserverHandle, _ plan: ObserverPlan
+    ) throws(MediaGraphError) -> Verdict {
+        let rotation = Rotation(of: buffer)
+        let direction = plan.direction(rotation)
+        guard !plan.isDirect(direction) else {
+            return try show(buffer, plan.info, plan.caps, of: buffer, rotation, to: observer)
+        }
+        let copy = try plan.copy(buffer, direction)
+        let (info, caps) = plan.copied
+        let verdict = try show(
+            copy.access, info, caps, of: buffer, plan.preference.appliesRotation ? .none : rotation, to: observer)
+        if verdict == .pass, observer.mode == .readWrite { try plan.write(copy, direction, over: buffer) }
+        return verdict
+    }
+
+    /// Shows one buffer, which is that of the stream or a copy of it.
+    @inline(__always)
+    private func show(
+        _ shown: BufferAccess, _ info: VideoInfo, _ caps: Caps, of buffer: BufferAccess, _ rotation: Rotation,
+        to observer: ObserverHandle
+    ) throws(MediaGraphError) -> Verdict {
+        let began = monotonicNanoseconds()
+        let verdict: Verdict?
+        do {
+            verdict = try shown.withVideoFrame(info, observer.mode == .readWrite ? .readWrite : .read) { mapped in
+                var frame = MGVideoFrame(
+                    mapped: mapped.frame, buffer: shown.raw, caps: caps.raw,
+                    running_time: UInt64(runningTime(of: buffer.presentationTimestamp).raw),
+                    presentation_timestamp: UInt64(buffer.presentationTimestamp.raw),
+                    capture_time: buffer.captureTime ?? 0, rotation: rotation.rawValue)
+                return try observer.see(&frame)
+            }
+        } catch { throw .wrapping(error, observer.name) }
+        statistics.handlerTime.wrappingAdd(monotonicNanoseconds() - began, ordering: .relaxed)
+        guard let verdict else {
+            throw .processingFailed(
+                .init("a frame", expected: "\(info.size) bytes that can be mapped", actual: "\(shown.size)"))
+        }
+        return verdict
+    }
+}

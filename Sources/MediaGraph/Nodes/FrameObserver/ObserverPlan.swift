@@ -1,0 +1,152 @@
+import GStreamer
+
+/// How frames of one caps become what an observer prefers, and back.
+///
+/// Belongs to the streaming thread; made anew when the caps or the preference change.
+final class ObserverPlan {
+    let preference: FramePreference
+    let caps: Caps
+    let info: VideoInfo
+    /// In the observer's format, neither turned nor mirrored.
+    private let converted: (info: VideoInfo, caps: Caps)
+    private let forth: VideoConverter?
+    private let back: VideoConverter?
+    private var turn: (there: BufferFilter, back: BufferFilter, direction: Direction)?
+    /// What the last turned frame was.
+    private var turned: (info: VideoInfo, caps: Caps)?
+
+    /// How a frame is turned and mirrored at once, as `videoflip` calls it.
+    enum Direction: String {
+        case none = "identity"
+        case clockwise90 = "90r"
+        case clockwise180 = "180"
+        case clockwise270 = "90l"
+        case horizontal = "horiz"
+        case vertical = "vert"
+        case upperLeftDiagonal = "ul-lr"
+        case upperRightDiagonal = "ur-ll"
+
+        /// Turned upright, then mirrored left to right.
+        init(_ rotation: Rotation, isMirrored: Bool) {
+            self =
+                switch (rotation, isMirrored) {
+                case (.none, false): .none
+                case (.clockwise90, false): .clockwise90
+                case (.clockwise180, false): .clockwise180
+                case (.clockwise270, false): .clockwise270
+                case (.none, true): .horizontal
+                case (.clockwise90, true): .upperLeftDiagonal
+                case (.clockwise180, true): .vertical
+                case (.clockwise270, true): .upperRightDiagonal
+                }
+        }
+
+        var undone: Direction {
+            switch self {
+            case .clockwise90: .clockwise270
+            case .clockwise270: .clockwise90
+            default: self
+            }
+        }
+    }
+
+    init(_ caps: Caps, _ preference: FramePreference, edits: Bool) throws(MediaGraphError) {
+        guard let info = VideoInfo(caps) else {
+            throw .unsupported(.init("the stream", expected: "raw video", actual: "\(caps)"))
+        }
+        self.caps = caps
+        self.info = info
+        self.preference = preference
+        if info.format == preference.format {
+            converted = (info, caps)
+            (forth, back) = (nil, nil)
+            return
+        }
+        guard let output = info.converted(to: preference.format, size: (info.width, info.height), squarePixels: false),
+            let forth = VideoConverter(from: info, to: output)
+        else {
+            throw .unsupported(
+                .init("conversion to \(preference.format.gstreamerName)", actual: "\(caps)"))
+        }
+        converted = (output, output.caps)
+        self.forth = forth
+        back = edits ? VideoConverter(from: output, to: info) : nil
+        guard !edits || back != nil else {
+            throw .unsupported(.init("conversion from \(preference.format.gstreamerName)", actual: "\(caps)"))
+        }
+    }
+
+    func direction(_ rotation: Rotation) -> Direction {
+        Direction(preference.appliesRotation ? rotation : .none, isMirrored: preference.appliesMirror)
+    }
+
+    /// The observer sees the stream's own buffer.
+    func isDirect(_ direction: Direction) -> Bool { forth == nil && direction == .none }
+
+    /// A copy as the observer prefers it, with its layout.
+    func copy(
+        _ buffer: BufferAccess, _ direction: Direction
+    ) throws(MediaGraphError) -> Buffer {
+        guard let forth else { return try flip(buffer.retained, direction) }
+        guard let result = forth.convert(buffer) else {
+            throw .processingFailed(
+                .init("a frame", expected: "\(info.size) bytes that can be mapped", actual: "\(buffer.size)"))
+        }
+        return try flip(result, direction)
+    }
+
+    /// What the last copy is.
+    private(set) lazy var copied: (info: VideoInfo, caps: Caps) = converted
+
+    private func flip(_ buffer: consuming Buffer, _ direction: Direction) throws(MediaGraphError) -> Buffer {
+        guard direction != .none else {
+            copied = converted
+            return buffer
+        }
+        guard !info.isInterlaced || direction == .horizontal else {
+            // Lines of two moments would become columns, or change places.
+            throw .unsupported(
+                .init(
+                    "rotation", expected: "progressive video (put deinterlace before the observer)", actual: "\(caps)"))
+        }
+        let there = try filters(direction).there
+        do {
+            let result = try there.apply(buffer, caps: converted.caps)
+            if let caps = there.outputCaps, caps !== turned?.caps, let info = VideoInfo(caps) { turned = (info, caps) }
+            copied = turned ?? converted
+            return result
+        } catch { throw .wrapping(error, "rotation and mirror") }
+    }
+
+    private func filters(_ direction: Direction) throws(MediaGraphError) -> (there: BufferFilter, back: BufferFilter) {
+        do {
+            if let turn, turn.direction == direction { return (turn.there, turn.back) }
+            let filters = try turn ?? (BufferFilter("videoflip"), BufferFilter("videoflip"), direction)
+            try filters.there.set("video-direction", to: direction.rawValue)
+            try filters.back.set("video-direction", to: direction.undone.rawValue)
+            turn = (filters.there, filters.back, direction)
+            return (filters.there, filters.back)
+        } catch { throw .wrapping(error, "rotation and mirror") }
+    }
+
+    /// Writes an edited copy over the stream's frame, as the stream has it.
+    func write(
+        _ copy: consuming Buffer, _ direction: Direction, over buffer: BufferAccess
+    ) throws(MediaGraphError) {
+        var edited = copy
+        if direction != .none {
+            let filters = try filters(direction)
+            do { edited = try filters.back.apply(edited, caps: copied.caps) } catch {
+                throw .wrapping(error, "rotation and mirror")
+            }
+        }
+        let isDone = buffer.withVideoFrame(info, .readWrite) { target in
+            if let back { return back.convert(edited.access, into: &target) }
+            return target.copy(edited.access, info)
+        }
+        guard isDone == true else {
+            throw .processingFailed(
+                .init("a frame", expected: "\(info.size) bytes that can be written", actual: "\(buffer.size)"))
+        }
+    }
+}
