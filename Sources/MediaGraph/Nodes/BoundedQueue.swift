@@ -54,6 +54,12 @@ struct BoundedQueue<Frame, Signal> {
         return item
     }
 
+    /// Takes a frame beyond the bound.
+    mutating func force(_ frame: consuming Frame) {
+        items.append(.frame(frame))
+        frameCount += 1
+    }
+
     /// Takes the signals out that `matches` says.
     mutating func removeSignals(where matches: (Signal) -> Bool) {
         items.removeAll { if case .signal(let signal) = $0 { matches(signal) } else { false } }

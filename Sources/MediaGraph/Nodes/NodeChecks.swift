@@ -76,6 +76,7 @@ struct HandlerCheck: DescriptionCheck {
         switch kind {
         case .source: what = "videosource sends nothing without a handler"
         case .consumer: what = "nobody gets the frames of a rawdatapipe without a handler"
+        case .observer: what = "nobody sees the frames of a frameobserver without a handler"
         case .processor: return []
         }
         let names = known.map(\.name).joined(separator: ", ")
