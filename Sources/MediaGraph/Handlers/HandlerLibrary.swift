@@ -60,11 +60,11 @@ public struct HandlerLibrary: ~Copyable {
     }
 
     public func add<O: FrameObserver & NamedHandler>(_ type: O.Type) throws(MediaGraphError) {
-        try add(.observer, type) { MGFrameObserver(try O(options: $0), name: O.name) }
+        try add(.observer, type, O.validate) { MGFrameObserver(try O(options: $0), name: O.name) }
     }
 
     public func add<E: FrameEditor & NamedHandler>(_ type: E.Type) throws(MediaGraphError) {
-        try add(.observer, type) { MGFrameObserver(try E(options: $0), name: E.name) }
+        try add(.observer, type, E.validate) { MGFrameObserver(try E(options: $0), name: E.name) }
     }
 
     private func add<ABI>(

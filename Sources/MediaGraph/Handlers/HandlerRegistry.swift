@@ -84,7 +84,8 @@ public final class HandlerRegistry: Sendable {
         try add(
             Entry(
                 kind: .observer, name: O.name, summary: O.summary, options: O.options, library: nil,
-                make: .observer { MGFrameObserver(try O(options: $0), name: O.name) }))
+                make: .observer { MGFrameObserver(try O(options: $0), name: O.name) },
+                validate: { try O.validate($0) }))
     }
 
     /// Makes an editor known as `frameobserver mode=read-write handler=NAME`.
@@ -92,7 +93,8 @@ public final class HandlerRegistry: Sendable {
         try add(
             Entry(
                 kind: .observer, name: E.name, summary: E.summary, options: E.options, library: nil,
-                make: .observer { MGFrameObserver(try E(options: $0), name: E.name) }))
+                make: .observer { MGFrameObserver(try E(options: $0), name: E.name) },
+                validate: { try E.validate($0) }))
     }
 
     func add(_ entry: Entry) throws(MediaGraphError) {

@@ -76,7 +76,7 @@ struct HandlerCheck: DescriptionCheck {
         switch kind {
         case .source: what = "videosource sends nothing without a handler"
         case .consumer: what = "nobody gets the frames of a rawdatapipe without a handler"
-        case .processor: return []
+        case .processor, .observer: return []
         }
         let names = known.map(\.name).joined(separator: ", ")
         return [
