@@ -33,8 +33,9 @@ final class FrameChannel: Sendable {
 
     /// False when this frame or an older one was lost.
     ///
-    /// A frame that fills a blocking queue is in it while its thread waits for room: an interrupted wait, before a change of
-    /// state, leaves it there and the bound holds.
+    /// A frame that fills a blocking queue is in it while its thread waits for room, and an interrupted wait, before a change
+    /// of state, leaves it there. A frame that came to a full queue after that is kept beyond the bound when it is
+    /// interrupted in turn: one for each pause while nobody reads, and none is lost.
     func receive(_ frame: OwnedVideoFrame) -> Bool {
         var handOver: CheckedContinuation<OwnedVideoFrame?, any Error>?
         var isQueued = false
@@ -47,9 +48,11 @@ final class FrameChannel: Sendable {
                 }
                 switch state.queue.offer(frame) {
                 case .accepted: isQueued = true
-                // The bound was left full by an interrupted wait.
-                case .full where !state.isInterrupted: return nil
-                case .full, .dropped: return false
+                case .full where state.isInterrupted:
+                    state.queue.force(frame)
+                    isQueued = true
+                case .full: return nil
+                case .dropped: return false
                 }
             }
             let mayGoOn = state.queue.policy != .block || state.queue.frameCount < state.queue.bound

@@ -127,7 +127,8 @@ import Testing
         for _ in 0..<20 {
             let graph = try Graph("videotestsrc is-live=true ! fakesink")
             let first = Task { try await graph.run() }
-            try await Task.sleep(for: .milliseconds(10))
+            // On its way, and no further: a stop before it began would stop nothing.
+            while graph.pipeline.waitForState(timeout: .zero).state == .null { await Task.yield() }
             await graph.stop()
             try await graph.start()
             _ = try await first.value
