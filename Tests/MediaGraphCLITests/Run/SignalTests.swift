@@ -24,7 +24,9 @@ import Testing
         let end = try #require(try RunEvent.all(program.output).last)
         #expect(end.reason == reason)
         // A file that was cut off has no duration, and its last cluster is open.
-        let seen = try #require(end.nodes?.first { $0.name == "seen" }?.frames)
+        // A busy machine may have cost the live pipe a frame, which the file has.
+        let pipe = try #require(end.nodes?.first { $0.name == "seen" })
+        let seen = try #require(pipe.frames) + (pipe.dropped ?? 0)
         let read = try ChildProcess.run(
             "mediagraph",
             ["run", "--json", "filesrc location=\"\(file)\" ! matroskademux ! vp8dec ! fakesink sync=false"],
