@@ -12,7 +12,7 @@ import Testing
         #expect(inspect.errors == "")
         for node in Nodes.factoryNames { #expect(inspect.output.contains("\n  \(node) ")) }
         #expect(inspect.output.contains("\nhandlers of videosource\n"))
-        #expect(inspect.output.contains("\n  counter       A moving pattern with the frame's number burnt in\n"))
+        #expect(inspect.output.contains("\n  counter        A moving pattern with the frame's number burnt in\n"))
         #expect(inspect.output.contains("fps=30            frames a second, 30 or 30000/1001\n"))
     }
 

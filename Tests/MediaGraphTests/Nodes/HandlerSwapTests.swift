@@ -155,7 +155,7 @@ import Testing
     @Test(
         "PP-6 a handler for a format that one side can't have is a typed error that names both, and the old one works on",
         arguments: [
-            ("", "", "format=(string)I420"),
+            ("! video/x-raw,format=I420", "", "format=(string)I420"),
             ("! videoconvert", "! video/x-raw,format=I420", "wanted downstream"),
         ])
     func impossible(before: String, after: String, named: String) async throws {
@@ -184,6 +184,30 @@ import Testing
         let refusal = try #require(refusals.all.first)
         #expect(refusal.code == .unsupported && refusal.detail.subject.contains("Picky"))
         #expect(refusal.detail.expected.contains("RGBA") && refusal.detail.actual.contains(named), "\(refusal)")
+    }
+
+    @Test("PP-6 where upstream could change its format and doesn't, a warning says so and the old handler works on")
+    func neverChanges() async throws {
+        // A videosource leaves the format to its source, and this one doesn't care.
+        let graph = try Graph(
+            """
+            videosource handler=counter pace=fast options="frames=80,width=64,height=48" ! preprocessor name=p !
+            videoconvert ! fakesink
+            """)
+        let node = try graph.preprocessor("p")
+        let (seen, never) = (Log<UInt32>(), Log<VideoFormat>())
+        try node.process { [element = node.element] frame in
+            seen.add(try FrameNumber.read(frame))
+            if seen.all.count == 5 { try NodeDoor.attach(Picky<RGBA>(log: never), to: element) }
+            return .pass
+        }
+        let events = graph.events
+        try await graph.run()
+        #expect(seen.all == Array(0..<80) && never.all.isEmpty)
+        var warnings: [String] = []
+        for await case .warning(let warning) in events { warnings.append("\(warning)") }
+        #expect(warnings.count == 1)
+        #expect(warnings.first?.contains("I420") == true && warnings.first?.contains("RGBA") == true, "\(warnings)")
     }
 
     @Test(

@@ -31,7 +31,9 @@ import Testing
         #expect(thread.withLock { $0 } != currentThread())
     }
 
-    @Test("RP-5 pauses while nobody reads a blocking pipe lose no frame, and keep one beyond `max-frames` each at most", arguments: [1, 2, 5])
+    @Test(
+        "RP-5 pauses while nobody reads a blocking pipe lose no frame, and keep one beyond `max-frames` each at most",
+        arguments: [1, 2, 5])
     func pauseHoldsTheBound(maxFrames: Int) throws {
         let pipeline = try Pipeline(
             parsing: """

@@ -7,6 +7,8 @@ struct CountObserver: FrameObserver, NamedHandler {
     static let options = [HandlerOption("format", default: "I420", "the format that frames are shown in")]
     let preference: FramePreference
 
+    static func validate(_ options: HandlerOptions) throws { _ = try Self(options: options) }
+
     init(options: HandlerOptions) throws {
         preference = FramePreference(format: try options.choice("format", default: .i420))
     }

@@ -8,6 +8,8 @@ struct InvertEditor: FrameEditor, NamedHandler {
     let preference: FramePreference
     private var invert: Invert
 
+    static func validate(_ options: HandlerOptions) throws { _ = try Self(options: options) }
+
     init(options: HandlerOptions) throws {
         preference = FramePreference(format: try options.choice("format", default: .i420))
         invert = try Invert(options: options)

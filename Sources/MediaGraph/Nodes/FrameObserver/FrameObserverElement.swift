@@ -29,7 +29,7 @@ final class FrameObserverElement: InPlaceTransform, ConfigurableElement, @unchec
         ElementDeclaration(
             factoryName: "frameobserver", typeName: "GstFrameObserver", longName: "Video frame observer",
             classification: "Filter/Analyzer/Video",
-            summary: "Shows each frame to an observer, in the format that it prefers, to look at or to edit",
+            summary: "Shows each frame to an observer that looks at it or edits it, in the format it prefers",
             author: NodeDefinition.author,
             padTemplates: [
                 PadTemplate("sink", .sink, caps: "video/x-raw(ANY)"),

@@ -21,6 +21,10 @@ final class PreprocessorElement: InPlaceTransform, ConfigurableElement, @uncheck
     private var policy = PreprocessorSettings.FramePolicy()
     private var stream: Stream?
     private var lastFailure: MediaGraphError?
+    /// Frames since a handler came that can't take them.
+    private var framesWaited = 0
+    /// So many are no longer those that were under way when it came.
+    private static let patience = 30
 
     /// A class, so that a frame takes a reference and not a copy of 400 bytes.
     private final class Stream {
@@ -97,6 +101,7 @@ final class PreprocessorElement: InPlaceTransform, ConfigurableElement, @uncheck
         }
         policy = settings.framePolicy
         lastFailure = nil
+        framesWaited = 0
         Self.log.log(.info, raw: instance.element, handler.map { "runs handler \($0.name)" } ?? "passes through")
         setPassthrough(handler == nil)
         return true
@@ -144,6 +149,7 @@ final class PreprocessorElement: InPlaceTransform, ConfigurableElement, @uncheck
 
     override func beforeBuffer() {
         if slot.takeChange() { takeOver() }
+        if framesWaited > 0 { countWaiting() }
         if handler == nil { statistics.countFrame() }
     }
 
@@ -154,15 +160,26 @@ final class PreprocessorElement: InPlaceTransform, ConfigurableElement, @uncheck
         guard wanted !== handler else { return }
         if let wanted {
             guard let stream, wanted.takes(stream.caps) else {
+                framesWaited = max(framesWaited, 1)
                 Self.log.log(.info, raw: instance.element, "handler \(wanted.name) waits for a format that it takes")
                 return
             }
         }
         handler = wanted
+        framesWaited = 0
         setPassthrough(wanted == nil)
         Self.log.log(
             .info, raw: instance.element, wanted.map { "handler \($0.name) takes over" } ?? "passes through from now on"
         )
+    }
+
+    /// Upstream said that it could give what a new handler takes, and doesn't.
+    private func countWaiting() {
+        framesWaited += 1
+        guard framesWaited == Self.patience, let wanted = slot.wanted, let stream else { return }
+        postWarning(
+            .notNegotiated, "\(name): handler \(wanted.name) still waits, because upstream doesn't change its format",
+            debug: "upstream gives \(stream.caps); the handler takes \(wanted.caps)")
     }
 
     override func transformInPlace(_ buffer: BufferAccess) -> FlowReturn {

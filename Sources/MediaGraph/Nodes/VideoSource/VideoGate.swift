@@ -239,7 +239,9 @@ final class VideoGate: Sendable {
     func wait(until time: ClockTime) -> Bool {
         while true {
             guard monitor.withLock(wakes: false, { $0.queue.isOpen }) else { return false }
-            guard pace == .live, let element = owner.element, let now = element.currentRunningTime, now < time else { return true }
+            guard pace == .live, let element = owner.element, let now = element.currentRunningTime, now < time else {
+                return true
+            }
             alarm.wait(for: time, of: element) { !monitor.withLock(wakes: false) { $0.queue.isOpen } }
         }
     }
