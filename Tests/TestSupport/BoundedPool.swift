@@ -9,7 +9,10 @@ public final class BoundedPool: @unchecked Sendable {
     public init(_ caps: String, size: Int, buffers: Int) {
         pool = gst_buffer_pool_new()
         let configuration = gst_buffer_pool_get_config(pool)
-        gst_buffer_pool_config_set_params(configuration, Caps(caps)!.raw, guint(size), 0, guint(buffers))
+        let caps = Caps(caps)!
+        withExtendedLifetime(caps) {
+            gst_buffer_pool_config_set_params(configuration, caps.raw, guint(size), 0, guint(buffers))
+        }
         precondition(gst_buffer_pool_set_config(pool, configuration) != 0 && gst_buffer_pool_set_active(pool, 1) != 0)
     }
 

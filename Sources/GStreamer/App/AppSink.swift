@@ -69,6 +69,11 @@ public final class AppSink: Element, @unchecked Sendable {
             raw.assumingMemoryBound(to: GstBaseSink.self), GstClockTime(time.nanoseconds))
     }
 
+    /// Whether the last buffer is kept until the next one is done, for whoever asks for `last-sample`.
+    public func keepsLastSample(_ on: Bool) {
+        gst_base_sink_set_last_sample_enabled(raw.assumingMemoryBound(to: GstBaseSink.self), on ? 1 : 0)
+    }
+
     /// Whether PAUSED waits for a first buffer.
     public func setPrerolls(_ on: Bool) {
         gst_base_sink_set_async_enabled(raw.assumingMemoryBound(to: GstBaseSink.self), on ? 1 : 0)

@@ -42,10 +42,12 @@ import Testing
     @Test("RP-6 framemd5 of each of the eleven formats is FFmpeg's, byte for byte", arguments: raws)
     func equalsFFmpeg(_ raw: Raw) async throws {
         let folder = try TemporaryFolder()
-        let size = "\(raw.width)x\(raw.height)"
-        let picture = ["-vf", "setsar=1", "-frames:v", "3", "-pix_fmt", raw.ffmpeg, "-c:v", "rawvideo"]
+        let picture = [
+            "-vf", "scale=\(raw.width):\(raw.height),setsar=1", "-frames:v", "3", "-pix_fmt", raw.ffmpeg, "-c:v",
+            "rawvideo",
+        ]
         try FFmpeg.run(
-            ["-f", "lavfi", "-i", "testsrc2=size=\(size):rate=25"] + picture + [
+            ["-f", "lavfi", "-i", "testsrc=size=640x360:rate=25"] + picture + [
                 "-f", "rawvideo", folder.file("in.raw"),
             ] + picture + ["-fflags", "+bitexact", "-f", "framemd5", folder.file("expected")])
         let name = raw.format.gstreamerName

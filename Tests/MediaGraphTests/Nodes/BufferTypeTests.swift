@@ -14,7 +14,10 @@ import Testing
         "RP-12 `encoded` gives the access units as they come: codec, keyframes, timestamps, and every byte",
         arguments: [
             ("vp8enc keyframe-max-dist=4 deadline=1", VideoCodec.vp8),
-            ("openh264enc gop-size=4 ! h264parse ! video/x-h264,stream-format=byte-stream,alignment=au", .h264),
+            (
+                "x264enc key-int-max=4 bframes=0 tune=zerolatency threads=1 ! video/x-h264,stream-format=byte-stream",
+                .h264
+            ),
             ("jpegenc", .jpeg),
         ])
     func encoded(encoder: String, codec: VideoCodec) async throws {

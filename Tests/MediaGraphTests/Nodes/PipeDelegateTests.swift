@@ -84,7 +84,8 @@ import Testing
         #expect(delegate.log.all.filter { $0.hasPrefix("b") } == ["b on", "b 32x16", "b off"])
     }
 
-    @Test("RP-1 subscribing works while running: from the next frame on, status first", arguments: ["block", "drop-old"])
+    @Test(
+        "RP-1 subscribing works while running: from the next frame on, status first", arguments: ["block", "drop-old"])
     func whileRunning(policy: String) throws {
         let (harness, pipe) = try pipe(policy)
         let (first, second) = (Delegate(), Delegate())
@@ -118,7 +119,9 @@ import Testing
         #expect(delegate.log.all == ["p on", "p 64x128", "p off", "p on", "p 64x128"])
     }
 
-    @Test("RP-1 the same delegate twice, and an unknown one to unsubscribe, are typed errors; a refused one gets no frame")
+    @Test(
+        "RP-1 the same delegate twice, and an unknown one to unsubscribe, are typed errors; a refused one gets no frame"
+    )
     func refused() throws {
         let (harness, pipe) = try pipe()
         let (known, stranger) = (Delegate(), Delegate())

@@ -90,7 +90,8 @@ struct PipeSettings: Sendable {
         ]
         guard let property = wrong.first(where: { $0.1 })?.0 else { return }
         throw .invalidParameter(
-            .init(property, expected: "its default, where buffers are handed over as they come",
+            .init(
+                property, expected: "its default, where buffers are handed over as they come",
                 actual: "buffer-type=\(bufferType.nick)"))
     }
 }

@@ -110,6 +110,8 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
         super.init(instance: instance)
         NodeDoor.install(Self.door.pointer, on: instance)
         appSink.setDelegate(delivery)
+        // What has been delivered goes back to its pool.
+        appSink.keepsLastSample(false)
         // No preroll: a graph whose pipe waits for a user who isn't there still reaches PLAYING.
         appSink.setPrerolls(false)
         // Handlers get frames at their time, not 20 ms after it, which sinks add for their own rendering.

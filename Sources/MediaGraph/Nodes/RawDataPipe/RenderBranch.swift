@@ -15,7 +15,8 @@ struct RenderBranch: Sendable {
 
     /// Puts it between the bin's pad and the appsink.
     init?(_ bin: BinElement, from sink: GhostPad, to appSink: AppSink) {
-        guard let tee = Element(factory: "tee"), let inlet = tee.staticPad("sink"), let first = tee.requestPad("src_%u"),
+        guard let tee = Element(factory: "tee"), let inlet = tee.staticPad("sink"),
+            let first = tee.requestPad("src_%u"),
             let second = tee.requestPad("src_%u"), let end = appSink.staticPad("sink")
         else { return nil }
         // Nothing need be linked to `src`: the frames come all the same.
