@@ -73,3 +73,43 @@ GParamSpec *cgst_param_spec_ranged_uint64(const char *name, const char *nick, co
 void cgst_mini_object_may_be_leaked(void *object) { GST_MINI_OBJECT_FLAG_SET(object, GST_MINI_OBJECT_FLAG_MAY_BE_LEAKED); }
 
 void *cgst_class_of(void *instance) { return ((GTypeInstance *)instance)->g_class; }
+
+CGstPoolShare *cgst_pool_share(GstBufferPool *pool) {
+    static gsize once = 0;
+    if (g_once_init_enter(&once)) g_once_init_leave(&once, g_quark_from_static_string("mediagraph-pool-share"));
+    GQuark quark = (GQuark)once;
+    GST_OBJECT_LOCK(pool);
+    CGstPoolShare *share = g_object_get_qdata(G_OBJECT(pool), quark);
+    GST_OBJECT_UNLOCK(pool);
+    if (share != NULL) return share;
+    guint bound = 0;
+    GstStructure *configuration = gst_buffer_pool_get_config(pool);
+    gst_buffer_pool_config_get_params(configuration, NULL, NULL, NULL, &bound);
+    gst_structure_free(configuration);
+    CGstPoolShare *made = g_new0(CGstPoolShare, 1);
+    // Upstream fills one while another is delivered: these two are never kept.
+    made->limit = bound == 0 ? 0 : bound > 2 ? (gint)bound - 2 : -1;
+    GST_OBJECT_LOCK(pool);
+    share = g_object_get_qdata(G_OBJECT(pool), quark);
+    if (share == NULL) {
+        share = made;
+        made = NULL;
+        g_object_set_qdata_full(G_OBJECT(pool), quark, share, g_free);
+    }
+    GST_OBJECT_UNLOCK(pool);
+    g_free(made);
+    return share;
+}
+
+gboolean cgst_pool_share_take(CGstPoolShare *share) {
+    if (share->limit == 0) return TRUE;
+    for (;;) {
+        gint kept = g_atomic_int_get(&share->kept);
+        if (kept >= share->limit) return FALSE;
+        if (g_atomic_int_compare_and_exchange(&share->kept, kept, kept + 1)) return TRUE;
+    }
+}
+
+void cgst_pool_share_give_back(CGstPoolShare *share) {
+    if (share->limit != 0) g_atomic_int_add(&share->kept, -1);
+}

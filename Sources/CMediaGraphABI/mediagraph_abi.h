@@ -30,7 +30,15 @@ typedef struct {
     uint64_t presentation_timestamp;  // nanoseconds in the segment, or GST_CLOCK_TIME_NONE
     uint64_t capture_time;    // Unix nanoseconds; 0 when unknown
     int32_t rotation;         // degrees clockwise
+    int32_t flip;             // Flip: what to flip to honour the mirror mode
+    int32_t kind;             // MG_RAW: `mapped` is set; MG_NATIVE: it is NULL; MG_ENCODED: it is, and `data` is set
+    GstEvent *stream_start;   // of the stream that it belongs to, or NULL
+    const uint8_t *data;      // of an access unit
+    int64_t length;
+    uint64_t decode_timestamp, duration;  // nanoseconds, or GST_CLOCK_TIME_NONE
 } MGVideoFrame;
+
+static const int32_t MG_RAW = 0, MG_NATIVE = 1, MG_ENCODED = 2;
 
 // MG_STOP: the handler decided that the stream must end, and `error` says why. MG_FAILED: it failed at this frame.
 static const int32_t MG_PASS = 0, MG_DROP = 1, MG_STOP = 2, MG_GONE = 3, MG_FAILED = -1;

@@ -107,6 +107,9 @@ public final class NativeThread: @unchecked Sendable {
 @inlinable
 public func monotonicNanoseconds() -> UInt64 { UInt64(gst_util_get_timestamp()) }
 
+/// A millisecond, for a thread that waits for what nobody announces. Never in a Swift task.
+public func sleepBriefly() { g_usleep(1000) }
+
 /// A number for the thread that calls, as long as it lives.
 @inlinable
 public func currentThread() -> UInt { UInt(pthread_self()) }

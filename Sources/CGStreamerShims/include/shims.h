@@ -56,6 +56,18 @@ static inline GstFlowReturn cgst_pad_chain_inside(GstPad *pad, GstBuffer *buffer
     return flow;
 }
 
+/// How many buffers of a pool are kept beyond their moment, by all copies of the code in the process, and how many may be.
+typedef struct {
+    gint kept;   // atomic
+    gint limit;  // 0: the pool has no bound
+} CGstPoolShare;
+
+/// The pool's, made with the first call.
+CGstPoolShare *cgst_pool_share(GstBufferPool *pool);
+/// One more is kept; false at the limit.
+gboolean cgst_pool_share_take(CGstPoolShare *share);
+void cgst_pool_share_give_back(CGstPoolShare *share);
+
 /// The class structure of an instance (G_OBJECT_GET_CLASS).
 void *cgst_class_of(void *instance);
 

@@ -69,6 +69,11 @@ public final class AppSink: Element, @unchecked Sendable {
             raw.assumingMemoryBound(to: GstBaseSink.self), GstClockTime(time.nanoseconds))
     }
 
+    /// Whether the last buffer is kept until the next one is done, for whoever asks for `last-sample`.
+    public func keepsLastSample(_ on: Bool) {
+        gst_base_sink_set_last_sample_enabled(raw.assumingMemoryBound(to: GstBaseSink.self), on ? 1 : 0)
+    }
+
     /// Whether PAUSED waits for a first buffer.
     public func setPrerolls(_ on: Bool) {
         gst_base_sink_set_async_enabled(raw.assumingMemoryBound(to: GstBaseSink.self), on ? 1 : 0)
@@ -82,7 +87,7 @@ public final class AppSink: Element, @unchecked Sendable {
 
 /// Serialised downstream events that a receiver may care for.
 public enum StreamEvent: Sendable {
-    case streamStart(id: String)
+    case streamStart(StreamStart)
     case caps(Caps)
     case segment
     case gap(timestamp: ClockTime?, duration: ClockTime?)
@@ -93,9 +98,7 @@ public enum StreamEvent: Sendable {
     init?(_ event: UnsafeMutablePointer<GstEvent>) {
         switch event.pointee.type {
         case GST_EVENT_STREAM_START:
-            var id: UnsafePointer<CChar>?
-            gst_event_parse_stream_start(event, &id)
-            self = .streamStart(id: id.map { String(cString: $0) } ?? "")
+            self = .streamStart(StreamStart(retaining: event))
         case GST_EVENT_CAPS:
             var caps: UnsafeMutablePointer<GstCaps>?
             gst_event_parse_caps(event, &caps)

@@ -67,6 +67,13 @@ public class Element: ObjectReference, @unchecked Sendable {
         gst_element_get_static_pad(element, name).map { Pad(taking: $0) }
     }
 
+    /// A pad of a request template such as `src_%u`; `nil` when the element refuses.
+    public func requestPad(_ template: String) -> Pad? {
+        gst_element_request_pad_simple(element, template).map { Pad(taking: $0) }
+    }
+
+    public func releasePad(_ pad: Pad) { gst_element_release_request_pad(element, pad.pad) }
+
     public var pads: [Pad] {
         var result: [Pad] = []
         withUnsafeMutablePointer(to: &result) { list in

@@ -73,6 +73,26 @@ public struct GhostPad: Sendable {
             }, target, { gst_object_unref($0) })
     }
 
+    /// Stands for another child's pad from now on.
+    public func setTarget(_ target: Pad) {
+        gst_ghost_pad_set_target(UnsafeMutableRawPointer(raw).assumingMemoryBound(to: GstGhostPad.self), target.pad)
+    }
+
+    /// In place of each buffer downstream gets a GAP of its time: it goes on, and has nothing to show. For a source pad.
+    public func replaceBuffersWithGaps() -> BufferHold {
+        BufferHold(
+            id: gst_pad_add_probe(
+                raw,
+                GstPadProbeType(
+                    rawValue: GST_PAD_PROBE_TYPE_BUFFER.rawValue | GST_PAD_PROBE_TYPE_BUFFER_LIST.rawValue),
+                { pad, info, _ in
+                    if let buffer = gst_pad_probe_info_get_buffer(info), buffer.pointee.pts != GstClockTime.max {
+                        gst_pad_push_event(pad, gst_event_new_gap(buffer.pointee.pts, buffer.pointee.duration))
+                    }
+                    return GST_PAD_PROBE_DROP
+                }, nil, nil))
+    }
+
     /// Buffers wait in front of the pad until the token is given back, where they hold no lock of the child's; events and
     /// queries pass. A flush or a stop lets them go.
     public func holdBuffers() -> BufferHold {
@@ -86,7 +106,7 @@ public struct GhostPad: Sendable {
 
     public func release(_ hold: BufferHold) { gst_pad_remove_probe(raw, hold.id) }
 
-    /// Buffers that wait in front of a pad.
+    /// What is done to a pad's buffers until it is released.
     public struct BufferHold: Sendable {
         fileprivate let id: gulong
     }

@@ -28,6 +28,9 @@ public final class Pad: ObjectReference, @unchecked Sendable {
         return Caps(taking: gst_pad_peer_query_caps(pad, nil))
     }
 
+    /// Links a source pad to a sink pad; false when they can't be.
+    public func link(to sink: Pad) -> Bool { gst_pad_link(pad, sink.pad) == GST_PAD_LINK_OK }
+
     public var peer: Pad? { gst_pad_get_peer(pad).map { Pad(taking: $0) } }
     public var parent: Element? { gst_pad_get_parent_element(pad).map { Element(taking: $0) } }
 

@@ -9,6 +9,19 @@ open class BinElement: ElementImplementation, ParentClass, @unchecked Sendable {
     /// Adds a child; the bin owns it.
     public func add(_ child: Element) { instance.add(child) }
 
+    /// Takes a child out and stops it.
+    public func remove(_ child: Element) {
+        let bin = UnsafeMutableRawPointer(instance.element).assumingMemoryBound(to: GstBin.self)
+        gst_bin_remove(bin, child.element)
+        child.setState(.null)
+    }
+
+    /// Takes a pad of the bin's own away.
+    public func remove(_ pad: GhostPad) {
+        gst_pad_set_active(pad.raw, 0)
+        gst_element_remove_pad(instance.element, pad.raw)
+    }
+
     /// Shows a child's pad as the bin's own, by the pad template of that name.
     public func addGhostPad(_ name: String, target: Pad) -> GhostPad { instance.addGhostPad(name, target: target) }
 }

@@ -104,6 +104,16 @@ public enum ElementClass {
         element.pointee.change_state = { element, change in
             ElementClass.implementation(of: element!).changeState(StateChange(change)).raw
         }
+        if declaration.padTemplates.contains(where: { $0.presence == .request }) {
+            element.pointee.request_new_pad = { element, template, name, _ in
+                let template = String(cString: template!.pointee.name_template)
+                return ElementClass.implementation(of: element!)
+                    .requestPad(template, name: name.map { String(cString: $0) })?.raw
+            }
+            element.pointee.release_pad = { element, pad in
+                ElementClass.implementation(of: element!).releasePad(GhostPad(pad!))
+            }
+        }
         (description.implementation as! any ParentClass.Type).installClassFunctions(klass)
     }
 

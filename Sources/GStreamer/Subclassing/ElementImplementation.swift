@@ -75,6 +75,12 @@ open class ElementImplementation: @unchecked Sendable {
         parentChangeState(change)
     }
 
+    /// Somebody asks for a pad of a request template. `nil` refuses; say why with a warning.
+    open func requestPad(_ template: String, name: String?) -> GhostPad? { nil }
+
+    /// A requested pad is given back: remove it.
+    open func releasePad(_ pad: GhostPad) {}
+
     package func parentChangeState(_ change: StateChange) -> StateChangeResult {
         let parent = ElementClass.parentClass(of: instance).assumingMemoryBound(to: GstElementClass.self)
         return StateChangeResult(parent.pointee.change_state(instance.element, change.raw))

@@ -15,7 +15,7 @@ extension MGVideoConsumer {
         interrupt = { FrameChannel.of($0).interrupt() }
         resume = { FrameChannel.of($0).resume() }
         frame = { context, frame, _ in
-            FrameChannel.of(context).receive(OwnedVideoFrame(retaining: frame!.pointee)) ? MG_PASS : MG_DROP
+            FrameChannel.of(context).receive(OwnedVideoFrame(retainingOrCopying: frame!.pointee)) ? MG_PASS : MG_DROP
         }
         status = { _, _ in }
         end = { context, _ in

@@ -47,10 +47,15 @@ private final class DelegateBox<D: RawDataDelegate>: AnyDelegateBox {
     override func receive(_ source: UnsafePointer<MGVideoFrame>, _ error: UnsafeMutablePointer<MGError>?) -> Int32 {
         guard let delegate else { return MG_GONE }
         do {
-            guard let frame = VideoFrame(source) else {
-                throw MediaGraphError.unsupported(.init("the frame's format", expected: "one that the nodes carry"))
+            switch source.pointee.kind {
+            case MG_NATIVE: try delegate.received(NativeVideoFrame(source), from: pipe)
+            case MG_ENCODED:
+                guard let unit = EncodedVideoFrame(source) else { throw MediaGraphError.unknownCodec }
+                try delegate.received(unit, from: pipe)
+            default:
+                guard let frame = VideoFrame(source) else { throw MediaGraphError.unknownFormat }
+                try delegate.received(frame, from: pipe)
             }
-            try delegate.received(frame, from: pipe)
             return MG_PASS
         } catch let thrown {
             MediaGraphError.wrapping(thrown, "the delegate").store(in: error)

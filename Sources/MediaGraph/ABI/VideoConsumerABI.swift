@@ -117,10 +117,15 @@ private final class ConsumerBox<C: VideoConsumer>: AnyConsumerBox {
 
     override func receive(_ source: UnsafePointer<MGVideoFrame>, _ error: UnsafeMutablePointer<MGError>?) -> Int32 {
         do {
-            guard let frame = VideoFrame(source) else {
-                throw MediaGraphError.unsupported(.init("the frame's format", expected: "one that the nodes carry"))
+            switch source.pointee.kind {
+            case MG_NATIVE: try consumer.pointee.receive(NativeVideoFrame(source))
+            case MG_ENCODED:
+                guard let unit = EncodedVideoFrame(source) else { throw MediaGraphError.unknownCodec }
+                try consumer.pointee.receive(unit)
+            default:
+                guard let frame = VideoFrame(source) else { throw MediaGraphError.unknownFormat }
+                try consumer.pointee.receive(frame)
             }
-            try consumer.pointee.receive(frame)
             return MG_PASS
         } catch let thrown {
             MediaGraphError.wrapping(thrown, "the handler").store(in: error)

@@ -7,11 +7,14 @@ import GStreamer
 ///
 /// Keeping many keeps the source's buffers from being used again: let them go.
 public final class OwnedVideoFrame: Sendable {
-    private let buffer: Buffer
+    private let buffer: KeptBuffer
     private let caps: Caps
+    private let stream: StreamStart?
     public let info: VideoInfo
     public let format: VideoFormat
     public let rotation: Rotation
+    /// What to flip to honour the mirror mode.
+    public let flip: Flip
     public let presentationTimestamp: ClockTime?
     public let runningTime: ClockTime?
     /// Unix nanoseconds.
@@ -19,11 +22,33 @@ public final class OwnedVideoFrame: Sendable {
 
     public var width: Int { info.width }
     public var height: Int { info.height }
+    /// Which stream it belongs to.
+    public var streamID: String? { stream?.id }
 
-    init(retaining frame: MGVideoFrame) {
-        // A frame that is being edited goes on changing: what is kept of it is a copy.
-        let isEdited = frame.mapped.pointee.map.0.flags.rawValue & GST_MAP_WRITE.rawValue != 0
-        buffer = isEdited ? BufferAccess(frame.buffer).copied : BufferAccess(frame.buffer).retained
+    /// Throws at the limit of the buffer's pool.
+    convenience init(retaining frame: MGVideoFrame) throws(MediaGraphError) {
+        if frame.isEdited {
+            // It goes on changing: what is kept of it is a copy.
+            self.init(frame, KeptBuffer(copying: BufferAccess(frame.buffer)))
+        } else {
+            guard let buffer = KeptBuffer(keeping: BufferAccess(frame.buffer)) else { throw .poolLimit }
+            self.init(frame, buffer)
+        }
+    }
+
+    /// At the limit of the buffer's pool, a copy.
+    convenience init(retainingOrCopying frame: MGVideoFrame) {
+        if let buffer = KeptBuffer(keeping: BufferAccess(frame.buffer)) {
+            self.init(frame, buffer)
+        } else {
+            self.init(frame, KeptBuffer(copying: BufferAccess(frame.buffer)))
+        }
+    }
+
+    private init(_ frame: MGVideoFrame, _ buffer: consuming KeptBuffer) {
+        self.buffer = buffer
+        stream = frame.stream_start.map { StreamStart(retaining: $0) }
+        flip = Flip(rawValue: frame.flip) ?? .none
         caps = Caps(retaining: frame.caps)
         info = VideoInfo(frame.mapped.pointee.info)
         format = VideoFormat(frame.mapped.pointee.info.finfo.pointee.format) ?? .i420
@@ -37,9 +62,11 @@ public final class OwnedVideoFrame: Sendable {
     public func withFrame<R>(_ body: (borrowing VideoFrame) throws -> R) throws -> R {
         let result = try buffer.access.withVideoFrame(info, .read) { mapped in
             var source = MGVideoFrame(
-                mapped: mapped.frame, buffer: buffer.raw, caps: caps.raw,
+                mapped: mapped.frame, buffer: buffer.access.raw, caps: caps.raw,
                 running_time: UInt64(runningTime.raw), presentation_timestamp: UInt64(presentationTimestamp.raw),
                 capture_time: captureTime ?? 0, rotation: rotation.rawValue)
+            source.flip = flip.rawValue
+            source.stream_start = stream?.raw
             return try withUnsafePointer(to: &source) { pointer in
                 guard let frame = VideoFrame(pointer) else {
                     throw MediaGraphError.unsupported(.init("frame", actual: info.formatName))
@@ -55,4 +82,9 @@ public final class OwnedVideoFrame: Sendable {
 
     /// The frame's bytes, plane after plane, without padding.
     public func packedBytes() throws -> [UInt8] { try withFrame { $0.packedBytes } }
+}
+
+extension MGVideoFrame {
+    /// Mapped for writing: a frame that a processor has.
+    var isEdited: Bool { mapped.pointee.map.0.flags.rawValue & GST_MAP_WRITE.rawValue != 0 }
 }

@@ -26,6 +26,10 @@ public struct VideoFrame: ~Copyable, ~Escapable {
     @inlinable public var height: Int { mapped.height }
     /// How far to turn it clockwise to stand upright.
     @inlinable public var rotation: Rotation { Rotation(rawValue: source.pointee.rotation) ?? .none }
+    /// What to flip to honour the mirror mode; the pipe hasn't.
+    public var flip: Flip { Flip(rawValue: source.pointee.flip) ?? .none }
+    /// Which stream it belongs to: a remote user's has an ID of its own.
+    public var streamID: String? { source.pointee.streamID }
     /// Everything that its caps say: colorimetry, rate, pixel aspect ratio, interlacing.
     public var info: VideoInfo { mapped.info }
     /// Full or limited range, from the caps.
@@ -83,7 +87,13 @@ public struct VideoFrame: ~Copyable, ~Escapable {
 
     /// An owned frame on the same buffer: nothing is copied. Keep it, or send it to another task. In a `VideoProcessor`,
     /// where the frame goes on changing, it is a copy as it is now.
-    public func retain() -> OwnedVideoFrame { OwnedVideoFrame(retaining: source.pointee) }
+    ///
+    /// Throws `allocationFailed` when ``canRetain`` is false; the stream goes on.
+    public func retain() throws(MediaGraphError) -> OwnedVideoFrame { try OwnedVideoFrame(retaining: source.pointee) }
+
+    /// Whether the frame's pool can spare its buffer: of a pool with a bound (a camera's, say) all buffers but two can be
+    /// kept at once.
+    public var canRetain: Bool { source.pointee.isEdited || BufferAccess(source.pointee.buffer).canBeKept }
 
     /// The frame's bytes, plane after plane, without padding: what FFmpeg calls rawvideo.
     public func withPackedRows(_ body: (Span<UInt8>) throws -> Void) throws {

@@ -113,6 +113,16 @@ public struct RawDataPipeNode: GraphNode {
         try NodeDoor.attach(ClosureConsumer(body: body), memoryMode: .stack, to: element)
     }
 
+    /// Gives a pipe with `buffer-type=native` a closure that borrows each frame in the memory that it came in.
+    public func receiveNative(
+        _ body: @escaping @Sendable (borrowing NativeVideoFrame) throws -> Void
+    ) throws(MediaGraphError) { try attach(NativeConsumer(body: body)) }
+
+    /// Gives a pipe with `buffer-type=encoded` a closure that borrows each access unit.
+    public func receiveEncoded(
+        _ body: @escaping @Sendable (borrowing EncodedVideoFrame) throws -> Void
+    ) throws(MediaGraphError) { try attach(EncodedConsumer(body: body)) }
+
     /// Sends the pipe's frames to `delegate`, at most `resolution` high, from the next one on; before the graph runs or while
     /// it does. A pipe may have many delegates, each with its own resolution, and a delegate many pipes. The pipe holds it
     /// weakly.
@@ -146,6 +156,16 @@ public struct RawDataPipeNode: GraphNode {
 private struct ClosureConsumer: VideoConsumer {
     let body: @Sendable (borrowing VideoFrame) throws -> Void
     func receive(_ frame: borrowing VideoFrame) throws { try body(frame) }
+}
+
+private struct NativeConsumer: VideoConsumer {
+    let body: @Sendable (borrowing NativeVideoFrame) throws -> Void
+    func receive(_ frame: borrowing NativeVideoFrame) throws { try body(frame) }
+}
+
+private struct EncodedConsumer: VideoConsumer {
+    let body: @Sendable (borrowing EncodedVideoFrame) throws -> Void
+    func receive(_ frame: borrowing EncodedVideoFrame) throws { try body(frame) }
 }
 
 extension Graph {

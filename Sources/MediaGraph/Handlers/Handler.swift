@@ -91,6 +91,10 @@ public protocol VideoConsumer: SendableMetatype {
     mutating func statusChanged(isOn: Bool)
     /// One frame, borrowed for the call. A thrown error ends the graph.
     mutating func receive(_ frame: borrowing VideoFrame) throws
+    /// The same where the pipe has `buffer-type=native`. By default it throws `unsupported`.
+    mutating func receive(_ frame: borrowing NativeVideoFrame) throws
+    /// The same where the pipe has `buffer-type=encoded`. By default it throws `unsupported`.
+    mutating func receive(_ frame: borrowing EncodedVideoFrame) throws
     /// The stream has ended: finish files.
     mutating func finish() throws
 }
@@ -98,5 +102,14 @@ public protocol VideoConsumer: SendableMetatype {
 extension VideoConsumer {
     public static var formats: [VideoFormat] { [] }
     public mutating func statusChanged(isOn: Bool) {}
+    public mutating func receive(_ frame: borrowing VideoFrame) throws {
+        throw MediaGraphError.doesNotTake(Self.self, .raw)
+    }
+    public mutating func receive(_ frame: borrowing NativeVideoFrame) throws {
+        throw MediaGraphError.doesNotTake(Self.self, .native)
+    }
+    public mutating func receive(_ frame: borrowing EncodedVideoFrame) throws {
+        throw MediaGraphError.doesNotTake(Self.self, .encoded)
+    }
     public mutating func finish() throws {}
 }

@@ -4,6 +4,18 @@ import Glibc
 /// What the nodes know of their own properties beyond what GStreamer can check in a description.
 enum NodeChecks {
     static let all: [any DescriptionCheck] = [HandlerCheck(), DisplayCheck()]
+
+    /// What a node's pads take by its properties, where their templates say more.
+    static func caps(
+        of factory: String, _ direction: Pad.Direction, property: (String) -> String?
+    ) -> Caps? {
+        guard factory == RawDataPipeElement.declaration.factoryName, direction == .sink else { return nil }
+        switch BufferType(nick: property("buffer-type") ?? BufferType.raw.nick) {
+        case .raw, .native: return BufferType.native.caps
+        case .encoded: return BufferType.encoded.caps
+        case nil: return nil
+        }
+    }
 }
 
 /// `handler=` must be known, and take its `options=`; a source or a pipe without one does nothing.

@@ -41,7 +41,7 @@ import Testing
             func attach(_ graph: Graph) throws {
                 try graph.rawDataPipe("p").receive { frame in
                     print(frame.width, try frame.plane(.y).row(0)[0])
-                    let kept: OwnedVideoFrame = frame.retain()
+                    let kept: OwnedVideoFrame = try frame.retain()
                     Task { print(kept.width) }
                 }
                 try graph.preprocessor("q").process { frame in

@@ -43,7 +43,7 @@ import Testing
             try graph.videoSource("in").attach(
                 FrameListSource([TestFrame(FrameFormat(format), width: 33, height: 17, bytes: input)]))
             let kept = Log<OwnedVideoFrame>()
-            try graph.rawDataPipe("out").receive { kept.add($0.retain()) }
+            try graph.rawDataPipe("out").receive { kept.add(try $0.retain()) }
             try await graph.run()
             let png = try #require(kept.all.first).png()
             _ = try folder.write("\(name).png", png)

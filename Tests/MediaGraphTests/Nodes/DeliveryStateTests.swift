@@ -40,6 +40,7 @@ import Testing
             case .deliver: "frame"
             case .tell(.status(let on)): on ? "on" : "off"
             case .tell(.end): "end"
+            case .tell(.stream): "stream"
             case .lose: "lost"
             case .exit: "exit"
             case nil: "wait"

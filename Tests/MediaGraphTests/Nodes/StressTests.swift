@@ -186,7 +186,7 @@ import Testing
         )
         let kept = Mutex<OwnedVideoFrame?>(nil)
         try graph.preprocessor("p").process { frame in
-            let owned = frame.retain()
+            let owned = try frame.retain()
             kept.withLock { $0 = owned }
             var luma = try frame.mutablePlane(.y)
             luma.fill(rows: 0..<32, with: 77)

@@ -56,7 +56,7 @@ private final class Search: Sendable {
     func consider(_ frame: borrowing VideoFrame) throws {
         let sharpness = try frame.plane(.y).sharpness()
         let isBest = state.withLock { sharpness > $0.best?.sharpness ?? -1 }
-        let best = isBest ? frame.retain() : nil
+        let best = isBest ? try frame.retain() : nil
         state.withLock { state in
             if let best { state.best = SharpestFrame(frame: best, index: state.frames, sharpness: sharpness) }
             state.frames += 1

@@ -64,7 +64,7 @@ struct LinkCheck {
                 let to = sinkSides?[min(index, sinkSides!.count - 1)]
             else { continue }
             if let problem = FormatConflict(
-                from: from.caps, to: to.caps, filter: filter,
+                from: caps(from), to: caps(to), filter: filter,
                 labels: (label(from), label(to))
             )?.problem(at: link.range) {
                 var problem = problem
@@ -76,6 +76,14 @@ struct LinkCheck {
                 occupy(to, link)
             }
         }
+    }
+
+    /// What the side's pads can carry: by their templates, or by what a node of ours is set to.
+    private func caps(_ side: Side) -> Caps {
+        let element = context.parsed.elements[side.element]
+        return NodeChecks.caps(of: element.factory, side.direction) { property in
+            element.properties.last { $0.name == property }?.value
+        } ?? side.caps
     }
 
     private func label(_ side: Side) -> String {

@@ -33,7 +33,8 @@ struct DeliveryState {
     }
 
     /// What comes between the frames.
-    enum Signal: Equatable {
+    enum Signal {
+        case stream(StreamStart)
         case status(Bool)
         case end
     }
@@ -85,7 +86,7 @@ struct DeliveryState {
         holds.insert(reason)
         guard reason == .flushing else { return }
         removeFrames()
-        queue?.removeSignals { $0 == .end }
+        queue?.removeSignals { if case .end = $0 { true } else { false } }
     }
 
     /// True when nothing holds any more.
@@ -133,15 +134,17 @@ struct DeliveryState {
 
     mutating func admit(_ signal: Signal, on thread: UInt) -> Admission {
         switch phase {
-        case .idle, .armed, .ended, .cancelled: return .ignored
-        case .open, .failed:
-            guard queue != nil else {
-                caller = thread
-                return .deliver
-            }
-            queue!.append(signal)
-            return .queued(lost: nil)
+        case .idle, .cancelled: return .ignored
+        // Which stream it is may be said before the first format.
+        case .armed, .ended: if case .stream = signal { break } else { return .ignored }
+        case .open, .failed: break
         }
+        guard queue != nil else {
+            caller = thread
+            return .deliver
+        }
+        queue!.append(signal)
+        return .queued(lost: nil)
     }
 
     /// Whether end-of-stream, once queued, needs no more waiting for.

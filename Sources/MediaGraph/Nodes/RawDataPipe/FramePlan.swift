@@ -10,12 +10,17 @@ final class FramePlan {
     let output: VideoInfo
     let outputCaps: Caps
     private let converter: VideoConverter?
+    private let turner: FrameTurner?
 
-    init(_ caps: Caps, format: VideoFormat, resolution: Resolution) throws(MediaGraphError) {
+    init(_ caps: Caps, _ setup: Subscription.Setup) throws(MediaGraphError) {
+        let (format, resolution) = (setup.format, setup.resolution)
         guard let input = VideoInfo(caps) else {
             throw .unsupported(.init("the stream", expected: "raw video", actual: "\(caps)"))
         }
         inputCaps = caps
+        turner =
+            setup.appliesRotation || setup.appliesMirror
+            ? try FrameTurner(format, rotates: setup.appliesRotation, mirrors: setup.appliesMirror) : nil
         let size = resolution.size(for: input)
         let isScaled = size != (input.width, input.height)
         guard isScaled || input.format != format || (resolution != .native && input.pixelAspectRatio.value != 1) else {
@@ -43,10 +48,18 @@ final class FramePlan {
         self.converter = converter
     }
 
-    var converts: Bool { converter != nil }
+    /// Whether the stream's own buffer is what is delivered.
+    var isPassthrough: Bool { converter == nil && turner == nil }
 
-    /// The delivered buffer.
-    func apply(to buffer: BufferAccess) throws(MediaGraphError) -> Buffer {
+    /// What is delivered of a frame: converted first, turned after.
+    func apply(to buffer: BufferAccess) throws(MediaGraphError) -> PreparedFrame {
+        let frame = PreparedFrame(
+            buffer: try convert(buffer), info: output, caps: outputCaps, rotation: Rotation(of: buffer))
+        guard let turner else { return frame }
+        return try turner.apply(frame)
+    }
+
+    private func convert(_ buffer: BufferAccess) throws(MediaGraphError) -> Buffer {
         guard let converter else { return buffer.retained }
         guard let converted = converter.convert(buffer) else {
             throw .allocationFailed(

@@ -20,13 +20,17 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
         var phase = Phase.stopped
         var settings = PipeSettings()
         var format = VideoFormat.i420
+        /// Which stream it is that comes in.
+        var stream: StreamStart?
         var subscriptions: [Subscription] = []
         /// The handler's among them: made for each run.
         var handler: Subscription?
 
         var setup: Subscription.Setup {
             Subscription.Setup(
-                format: format, resolution: settings.resolution, maxFrames: Int(settings.maxFrames))
+                format: format, resolution: settings.resolution, maxFrames: Int(settings.maxFrames),
+                bufferType: settings.bufferType, appliesRotation: settings.appliesRotation,
+                appliesMirror: settings.appliesMirror, stream: stream)
         }
     }
 
@@ -119,6 +123,7 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
         isOn = false
         run.withLock { run in
             run.phase = .armed
+            run.stream = nil
             run.settings = settings
             run.format = format
             run.handler = handler.map { Subscription($0, resolution: nil, pipe: self) }
@@ -184,6 +189,12 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
             if on { changeStatus(on) }
             for subscription in subscriptions { subscription.receive(.status(on)) }
             if !on { changeStatus(on) }
+        case .streamStart(let stream):
+            let subscriptions = run.withLock { run in
+                run.stream = stream
+                return run.subscriptions
+            }
+            for subscription in subscriptions { subscription.receive(.stream(stream)) }
         default: break
         }
     }

@@ -73,4 +73,25 @@ struct PipeSettings: Sendable {
     var backPressure = BackPressure.auto
     var maxFrames: Int32 = 2
     var synchronization = Synchronization.auto
+    var bufferType = BufferType.raw
+    var appliesRotation = false
+    var appliesMirror = false
+    var rendersEngine = false
+
+    /// What only raw frames have is refused for the other buffer types.
+    func check(_ format: VideoFormat) throws(MediaGraphError) {
+        if appliesRotation || appliesMirror {
+            _ = try FrameTurner(format, rotates: appliesRotation, mirrors: appliesMirror)
+        }
+        guard bufferType != .raw else { return }
+        let wrong: [(String, Bool)] = [
+            ("resolution", resolution != .native), ("format", self.format != .auto),
+            ("apply-rotation", appliesRotation), ("apply-mirror", appliesMirror),
+        ]
+        guard let property = wrong.first(where: { $0.1 })?.0 else { return }
+        throw .invalidParameter(
+            .init(
+                property, expected: "its default, where buffers are handed over as they come",
+                actual: "buffer-type=\(bufferType.nick)"))
+    }
 }

@@ -9,11 +9,24 @@ public protocol RawDataDelegate: AnyObject, Sendable {
     /// One frame, borrowed for the call, in the format of the pipe and the resolution of the subscription. A thrown error
     /// ends the graph.
     func received(_ frame: borrowing VideoFrame, from pipe: PipeIdentity) throws
+    /// The same where the pipe has `buffer-type=native`. By default it throws `unsupported`.
+    func received(_ frame: borrowing NativeVideoFrame, from pipe: PipeIdentity) throws
+    /// The same where the pipe has `buffer-type=encoded`. By default it throws `unsupported`.
+    func received(_ frame: borrowing EncodedVideoFrame, from pipe: PipeIdentity) throws
     /// The sender started (before its first frame) or stopped (after its last).
     func statusChanged(isOn: Bool, of pipe: PipeIdentity)
 }
 
 extension RawDataDelegate {
+    public func received(_ frame: borrowing VideoFrame, from pipe: PipeIdentity) throws {
+        throw MediaGraphError.doesNotTake(Self.self, .raw)
+    }
+    public func received(_ frame: borrowing NativeVideoFrame, from pipe: PipeIdentity) throws {
+        throw MediaGraphError.doesNotTake(Self.self, .native)
+    }
+    public func received(_ frame: borrowing EncodedVideoFrame, from pipe: PipeIdentity) throws {
+        throw MediaGraphError.doesNotTake(Self.self, .encoded)
+    }
     public func statusChanged(isOn: Bool, of pipe: PipeIdentity) {}
 }
 

@@ -25,6 +25,7 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
     private let delivery: PipeDelivery
     private let sink: GhostPad
     /// While paused: buffers wait where they hold none of the sink's locks, which the change of state needs.
+    private let branch = Mutex<RenderBranch?>(nil)
     private let held = Mutex<GhostPad.BufferHold?>(nil)
 
     static let log = DebugCategory("rawdatapipe", "MediaGraph raw data pipe")
@@ -35,7 +36,11 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
             classification: "Sink/Video",
             summary: "Hands raw video frames to a handler, in the format and size that it asks for",
             author: NodeDefinition.author,
-            padTemplates: [PadTemplate("sink", .sink, caps: "video/x-raw(ANY)")],
+            padTemplates: [
+                PadTemplate(
+                    "sink", .sink, caps: "\(BufferType.native.caps); \(BufferType.encoded.caps)"),
+                PadTemplate("src", .source, .request, caps: "ANY"),
+            ],
             properties: [
                 .setting("handler", of: Self.self, \.handler, NodeDefinition.handlerBlurb),
                 .setting("options", of: Self.self, \.options, NodeDefinition.optionsBlurb),
@@ -51,6 +56,14 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
                     "max-frames", of: Self.self, \.maxFrames, range: .values(1...1000),
                     "Frames that may wait for the handler"),
                 .setting("sync", of: Self.self, \.synchronization, "Deliver frames at their time on the clock"),
+                .setting("buffer-type", of: Self.self, \.bufferType, "What is handed over"),
+                .setting(
+                    "apply-rotation", of: Self.self, \.appliesRotation, "Deliver frames upright, with rotation none"),
+                .setting(
+                    "apply-mirror", of: Self.self, \.appliesMirror, "Deliver frames mirrored, left and right swapped"),
+                .setting(
+                    "engine-render", of: Self.self, \.rendersEngine,
+                    "Each frame leaves the pad src too; otherwise src has gaps in their place"),
                 NodeStatistics.property(of: Self.self) { $0.delivery.statistics },
             ],
             messages: [StreamStatus.messageDeclaration],
@@ -97,6 +110,8 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
         super.init(instance: instance)
         NodeDoor.install(Self.door.pointer, on: instance)
         appSink.setDelegate(delivery)
+        // What has been delivered goes back to its pool.
+        appSink.keepsLastSample(false)
         // No preroll: a graph whose pipe waits for a user who isn't there still reaches PLAYING.
         appSink.setPrerolls(false)
         // Handlers get frames at their time, not 20 ms after it, which sinks add for their own rendering.
@@ -105,7 +120,7 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
         sink.onQuery { [instance] query in
             switch query {
             case .caps: .caps(ElementClass.implementation(of: instance.element, as: Self.self).acceptedCaps)
-            case .allocation: .acceptsVideoMeta
+            case .allocation: ElementClass.implementation(of: instance.element, as: Self.self).answerToAllocation
             case .latency: .forward
             }
         }
@@ -129,6 +144,11 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
             throw .lockedWhileRunning(.init("\(name)'s handler", expected: "to be attached before the graph runs"))
         }
         try checkMemoryMode(abi)
+        guard abi.queues == 0 || settings.current.bufferType == .raw else {
+            throw .unsupported(
+                .init(
+                    "\(name)'s frames", expected: "buffer-type=raw", actual: settings.current.bufferType.nick))
+        }
         guard settings.current.handler.isEmpty, state.withLock({ $0.current == nil }) else {
             throw .alreadyInUse(.init(name, expected: "one handler", actual: "a second"))
         }
@@ -145,6 +165,11 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
 
     private func subscribe(_ abi: MGVideoConsumer, _ resolution: Int32) throws(MediaGraphError) {
         try checkMemoryMode(abi)
+        let type = settings.current.bufferType
+        guard type == .raw || resolution == Resolution.native.rawValue else {
+            throw .invalidParameter(
+                .init("resolution", expected: "native, for buffer-type=\(type.nick)", actual: "\(resolution)"))
+        }
         guard let resolution = Resolution(rawValue: resolution) else {
             throw .invalidParameter(
                 .init(
@@ -171,22 +196,31 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
 
     /// What it delivers comes first, so that upstream gives that where it can; then all that can be converted.
     private var acceptedCaps: Caps {
+        let own = ownCaps
+        guard let downstream = branch.withLock({ $0?.source })?.pad.peerCaps() else { return own }
+        return own.intersection(downstream)
+    }
+
+    private var ownCaps: Caps {
+        let type = settings.current.bufferType
+        guard type == .raw else { return type.caps }
         let format = (try? format(for: state.withLock { $0.current })) ?? .i420
         let preferred = Caps("video/x-raw, format=\(format.gstreamerName)")!
         return preferred.appending(Self.convertibleCaps)
     }
 
-    private static let convertibleCaps = Caps.anyRawVideo.constant
+    private static let convertibleCaps = BufferType.raw.caps.constant
 
     private func accepts(_ caps: Caps) -> Bool {
         let accepted = acceptedCaps
-        if caps.isSubset(of: accepted), let info = VideoInfo(caps), !info.isFieldPerBuffer {
+        let isRaw = settings.current.bufferType == .raw
+        if caps.isSubset(of: accepted), !isRaw || VideoInfo(caps).map({ !$0.isFieldPerBuffer }) == true {
             delivery.findOutLiveness()
             return true
         }
         postError(
             .notNegotiated, "\(name): can't take what comes in",
-            debug: "upstream gives \(caps); this pipe takes \(Self.convertibleCaps), progressive or interleaved")
+            debug: "upstream gives \(caps); this pipe takes \(accepted)\(isRaw ? ", progressive or interleaved" : "")")
         return false
     }
 
@@ -201,7 +235,9 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
             let consumer = state.withLock { $0.current }
             do throws(MediaGraphError) {
                 let format = try format(for: consumer)
+                try settings.current.check(format)
                 delivery.start(settings.current, handler: consumer, format: format)
+                if !settings.current.rendersEngine { branch.withLock { $0?.hideFrames() } }
                 Self.log.log(
                     .info, raw: instance.element,
                     "handler \(consumer?.name ?? "none"), format \(format.gstreamerName), \(settings.current.resolution.nick)"
@@ -220,11 +256,35 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
         case .pausedToReady:
             delivery.stop()
             resume()
+            branch.withLock { $0?.showFrames() }
         case .readyToPaused where result == .failure: delivery.stop()
         case .readyToNull: state.withLock { $0.named = nil }
         default: break
         }
         return result
+    }
+
+    // MARK: The pad `src`, on request
+
+    override func requestPad(_ template: String, name: String?) -> GhostPad? {
+        guard !isRunning else {
+            postWarning(.settings, "\(self.name): src is refused: link it before the graph runs")
+            return nil
+        }
+        return branch.withLock { branch in
+            guard branch == nil else { return nil }
+            branch = RenderBranch(self, from: sink, to: delivery.appSink)
+            return branch?.source
+        }
+    }
+
+    override func releasePad(_ pad: GhostPad) {
+        branch.withLock { $0.take() }?.remove(from: self, sink, delivery.appSink)
+    }
+
+    /// Beside another branch, that one's needs count too.
+    private var answerToAllocation: GhostPad.Answer {
+        branch.withLock { $0 == nil } ? .acceptsVideoMeta : .forward
     }
 
     /// The sink can't be told while its streaming thread waits in the handler.

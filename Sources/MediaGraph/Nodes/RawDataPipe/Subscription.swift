@@ -15,6 +15,11 @@ final class Subscription: @unchecked Sendable {
         var policy = OverflowPolicy.block
         var maxFrames = 1
         var isLive = false
+        var bufferType = BufferType.raw
+        var appliesRotation = false
+        var appliesMirror = false
+        /// Which stream it is, by the time of subscribing.
+        var stream: StreamStart?
     }
 
     let consumer: ConsumerHandle
@@ -169,6 +174,9 @@ final class Subscription: @unchecked Sendable {
     @discardableResult
     private func tell(_ signal: DeliveryState.Signal) -> DeliveryState.Outcome {
         switch signal {
+        case .stream(let stream):
+            setup.stream = stream
+            return .passed
         case .status(let on):
             changeStatus(on)
             return .passed
@@ -211,7 +219,7 @@ final class Subscription: @unchecked Sendable {
     private func deliver(_ sample: borrowing Sample) -> DeliveryState.Outcome {
         guard let buffer = sample.buffer else { return .passed }
         do throws(MediaGraphError) {
-            guard let plan = try plan(for: sample) else { return .passed }
+            let plan = setup.bufferType == .raw ? try plan(for: sample) : nil
             if !isOn {
                 changeStatus(true)
                 if isCancelled { return .passed }
@@ -220,11 +228,16 @@ final class Subscription: @unchecked Sendable {
             let began = monotonicNanoseconds()
             if setup.isLive { noteLateness(runningTime) }
             var failure: MediaGraphError?
-            let answer = plan._withUnsafeGuaranteedRef { plan -> ConsumerHandle.Answer? in
-                do throws(MediaGraphError) { return try deliver(buffer, plan, runningTime) } catch {
-                    failure = error
-                    return nil
+            let answer: ConsumerHandle.Answer?
+            if let plan {
+                answer = plan._withUnsafeGuaranteedRef { plan -> ConsumerHandle.Answer? in
+                    do throws(MediaGraphError) { return try deliver(buffer, plan, runningTime) } catch {
+                        failure = error
+                        return nil
+                    }
                 }
+            } else {
+                answer = try deliverAsIs(buffer, sample, runningTime)
             }
             switch answer {
             case .passed: break
@@ -258,10 +271,10 @@ final class Subscription: @unchecked Sendable {
     @inline(never)
     private func makePlan(_ caps: Caps?) throws(MediaGraphError) -> Unmanaged<FramePlan>? {
         guard let caps else { return nil }
-        let plan = try FramePlan(caps, format: setup.format, resolution: setup.resolution)
+        let plan = try FramePlan(caps, setup)
         RawDataPipeElement.log.log(
             .debug, pipe.appSink,
-            "delivers \(plan.outputCaps) to \(consumer.name), \(plan.converts ? "converted from \(caps)" : "as it comes")"
+            "delivers \(plan.outputCaps) to \(consumer.name), \(plan.isPassthrough ? "as it comes" : "made of \(caps)")"
         )
         self.plan = plan
         return current
@@ -270,23 +283,25 @@ final class Subscription: @unchecked Sendable {
     private func deliver(
         _ buffer: BufferAccess, _ plan: FramePlan, _ runningTime: ClockTime?
     ) throws(MediaGraphError) -> ConsumerHandle.Answer {
-        guard plan.converts else { return try deliver(buffer, of: buffer, plan, runningTime) }
-        let converted = try plan.apply(to: buffer)
-        return try deliver(converted.access, of: buffer, plan, runningTime)
+        guard plan.isPassthrough else {
+            let frame = try plan.apply(to: buffer)
+            return try deliver(frame.buffer.access, of: buffer, frame.info, frame.caps, frame.rotation, runningTime)
+        }
+        return try deliver(buffer, of: buffer, plan.output, plan.outputCaps, Rotation(of: buffer), runningTime)
     }
 
     /// `buffer` to the handler, with what `original`, from which it was made, says about it.
     @inline(__always)
     private func deliver(
-        _ buffer: BufferAccess, of original: BufferAccess, _ plan: FramePlan, _ runningTime: ClockTime?
+        _ buffer: BufferAccess, of original: BufferAccess, _ info: VideoInfo, _ caps: Caps, _ rotation: Rotation,
+        _ runningTime: ClockTime?
     ) throws(MediaGraphError) -> ConsumerHandle.Answer {
         var failure: MediaGraphError?
-        let answer = buffer.withVideoFrame(plan.output, .read) { mapped -> ConsumerHandle.Answer in
-            var frame = MGVideoFrame(
-                mapped: mapped.frame, buffer: buffer.raw, caps: plan.outputCaps.raw,
-                running_time: UInt64(runningTime.raw),
-                presentation_timestamp: UInt64(original.presentationTimestamp.raw),
-                capture_time: original.captureTime ?? 0, rotation: Rotation(of: original).rawValue)
+        let answer = buffer.withVideoFrame(info, .read) { mapped -> ConsumerHandle.Answer in
+            var frame = describe(original, caps, runningTime)
+            frame.mapped = mapped.frame
+            frame.buffer = buffer.raw
+            frame.rotation = rotation.rawValue
             do throws(MediaGraphError) { return try consumer.receive(&frame) } catch {
                 failure = error
                 return .passed
@@ -295,8 +310,42 @@ final class Subscription: @unchecked Sendable {
         if let failure { throw failure }
         guard let answer else {
             throw .processingFailed(
-                .init("a frame", expected: "\(plan.output.size) bytes for \(plan.outputCaps)", actual: "\(buffer.size)")
-            )
+                .init("a frame", expected: "\(info.size) bytes for \(caps)", actual: "\(buffer.size)"))
+        }
+        return answer
+    }
+
+    /// What a buffer says about itself.
+    @inline(__always)
+    private func describe(_ buffer: BufferAccess, _ caps: Caps, _ runningTime: ClockTime?) -> MGVideoFrame {
+        MGVideoFrame(
+            mapped: nil, buffer: buffer.raw, caps: caps.raw, running_time: UInt64(runningTime.raw),
+            presentation_timestamp: UInt64(buffer.presentationTimestamp.raw), capture_time: buffer.captureTime ?? 0,
+            rotation: 0, flip: Flip(of: buffer).rawValue, kind: MG_RAW, stream_start: setup.stream?.raw, data: nil,
+            length: 0, decode_timestamp: UInt64(buffer.decodingTimestamp.raw), duration: UInt64(buffer.duration.raw))
+    }
+
+    /// The stream's own buffer: in the memory that it has, or with its coded bytes.
+    private func deliverAsIs(
+        _ buffer: BufferAccess, _ sample: borrowing Sample, _ runningTime: ClockTime?
+    ) throws(MediaGraphError) -> ConsumerHandle.Answer {
+        guard let caps = sample.caps else { throw .internalError(.init("a buffer", actual: "no caps")) }
+        var frame = describe(buffer, caps, runningTime)
+        frame.rotation = Rotation(of: buffer).rawValue
+        frame.kind = setup.bufferType == .native ? MG_NATIVE : MG_ENCODED
+        guard setup.bufferType == .encoded else { return try consumer.receive(&frame) }
+        var failure: MediaGraphError?
+        let answer = buffer.withBytes { bytes -> ConsumerHandle.Answer in
+            frame.data = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
+            frame.length = Int64(bytes.count)
+            do throws(MediaGraphError) { return try consumer.receive(&frame) } catch {
+                failure = error
+                return .passed
+            }
+        }
+        if let failure { throw failure }
+        guard let answer else {
+            throw .processingFailed(.init("an access unit", actual: "memory that no CPU reads: \(buffer.memoryTypes)"))
         }
         return answer
     }

@@ -7,7 +7,10 @@ enum FFmpeg {
     }
 
     @discardableResult
-    static func run(_ arguments: String...) throws -> String {
+    static func run(_ arguments: String...) throws -> String { try run(arguments) }
+
+    @discardableResult
+    static func run(_ arguments: [String]) throws -> String {
         let child = try ChildProcess.run("ffmpeg", ["-nostdin", "-y", "-v", "error"] + arguments)
         guard child.status != 127 else {
             throw Failure(description: "this test needs the program ffmpeg: `make deps` installs it")

@@ -1,0 +1,69 @@
+import CMediaGraphABI
+import GStreamer
+
+extension MGVideoFrame {
+    /// A raw frame that belongs to no stream.
+    init(
+        mapped: UnsafeMutablePointer<GstVideoFrame>!, buffer: UnsafeMutablePointer<GstBuffer>!,
+        caps: UnsafeMutablePointer<GstCaps>!, running_time: UInt64, presentation_timestamp: UInt64,
+        capture_time: UInt64, rotation: Int32
+    ) {
+        self.init(
+            mapped: mapped, buffer: buffer, caps: caps, running_time: running_time,
+            presentation_timestamp: presentation_timestamp, capture_time: capture_time, rotation: rotation, flip: 0,
+            kind: MG_RAW, stream_start: nil, data: nil, length: 0, decode_timestamp: .max, duration: .max)
+    }
+
+    /// What a frame's fields say beyond its pixels, whatever kind it is of.
+    var presentationTimestamp: ClockTime? { ClockTime(raw: GstClockTime(presentation_timestamp)) }
+    var decodingTimestamp: ClockTime? { ClockTime(raw: GstClockTime(decode_timestamp)) }
+    var runningTime: ClockTime? { ClockTime(raw: GstClockTime(running_time)) }
+    var durationTime: ClockTime? { ClockTime(raw: GstClockTime(duration)) }
+    var captureTime: UInt64? { capture_time == 0 ? nil : capture_time }
+    var streamID: String? { stream_start.map { StreamStart(retaining: $0).id } }
+}
+
+/// A frame of any kind but raw, kept: the structure points to what it holds.
+///
+/// `@unchecked Sendable`: constant, and what it points to is immutable while shared.
+final class KeptFrame: @unchecked Sendable {
+    let frame: MGVideoFrame
+    private let buffer: KeptBuffer
+    private let caps: Caps
+    private let stream: StreamStart?
+
+    /// Throws at the limit of the buffer's pool.
+    init(_ frame: MGVideoFrame) throws(MediaGraphError) {
+        guard let buffer = KeptBuffer(keeping: BufferAccess(frame.buffer)) else { throw .poolLimit }
+        self.buffer = buffer
+        caps = Caps(retaining: frame.caps)
+        stream = frame.stream_start.map { StreamStart(retaining: $0) }
+        // Bytes are mapped anew by whoever reads them.
+        var frame = frame
+        frame.data = nil
+        self.frame = frame
+    }
+}
+
+extension MediaGraphError {
+    static var poolLimit: MediaGraphError {
+        .allocationFailed(
+            .init(
+                "a frame to keep", expected: "a buffer that its pool can spare",
+                actual: "all of them kept: let some go"))
+    }
+}
+
+extension MediaGraphError {
+    static var unknownFormat: MediaGraphError {
+        .unsupported(.init("the frame's format", expected: "one that the nodes carry"))
+    }
+    static var unknownCodec: MediaGraphError {
+        .unsupported(.init("the stream's codec", expected: "one that the nodes carry"))
+    }
+    /// A receiver that wasn't written for the pipe's `buffer-type`.
+    static func doesNotTake(_ receiver: Any.Type, _ type: BufferType) -> MediaGraphError {
+        .unsupported(
+            .init("\(receiver)", expected: "a receiver of \(type.nick) frames, for buffer-type=\(type.nick)"))
+    }
+}

@@ -1,0 +1,163 @@
+import GStreamer
+import MediaGraphTesting
+import TestSupport
+import Testing
+
+@testable import MediaGraph
+
+/// Custom rendering: what the program gets, and what leaves `src`.
+@Suite struct CustomRenderTests {
+    init() throws { try Nodes.register() }
+
+    /// The digests of the frames that two pipes get: the program's, and one behind its `src`.
+    private func digests(_ properties: String, frames: Int) async throws -> (app: [String], engine: [String]) {
+        let graph = try Graph(
+            """
+            videosource handler=counter pace=fast options=\"frames=\(frames),width=64,height=32\" !
+            rawdatapipe name=app \(properties) ! rawdatapipe name=engine
+            """)
+        let (app, engine) = (Log<String>(), Log<String>())
+        for (name, log) in [("app", app), ("engine", engine)] {
+            try graph.rawDataPipe(name).receive { frame in
+                let checksum = Checksum(.md5)
+                try frame.withPackedRows { checksum.update($0) }
+                log.add(checksum.finish())
+            }
+        }
+        try await graph.run()
+        return (app.all, engine.all)
+    }
+
+    @Test("CR-1 without engine-render frames go to the program only, and what is linked to `src` still ends")
+    func appOnly() async throws {
+        let (app, engine) = try await digests("", frames: 5)
+        #expect(app.count == 5)
+        #expect(engine.isEmpty)
+    }
+
+    @Test("CR-1 with engine-render the program gets each frame, and the same leaves `src`")
+    func both() async throws {
+        let (app, engine) = try await digests("engine-render=true", frames: 5)
+        #expect(Set(app).count == 5)
+        #expect(app == engine)
+    }
+
+    @Test("CR-1 with `src` unlinked, or requested and linked to nothing, the program still gets its frames")
+    func unlinked() async throws {
+        for isRequested in [false, true] {
+            let graph = try Graph(
+                """
+                videosource handler=counter pace=fast options=\"frames=5,width=64,height=32\" !
+                rawdatapipe name=app engine-render=true
+                """)
+            let numbers = Log<UInt32>()
+            try graph.rawDataPipe("app").receive { numbers.add(try FrameNumber.read($0)) }
+            let pad = isRequested ? try graph.element("app").requestPad("src") : nil
+            #expect((pad != nil) == isRequested)
+            try await graph.run()
+            #expect(numbers.all == Array(0..<5))
+            if let pad { try graph.element("app").releasePad(pad) }
+        }
+    }
+
+    @Test("CR-1 `src` comes and goes while the pipe is stopped; while it runs it is refused with a warning")
+    func requested() throws {
+        let pipeline = try Pipeline(parsing: "videotestsrc ! rawdatapipe name=p engine-render=true")
+        let warnings = Log<String>()
+        pipeline.onMessage { if case .warning(let report) = $0.kind { warnings.add(report.error.message) } }
+        let pipe = try #require(pipeline.element(named: "p"))
+        for _ in 0..<3 {
+            let pad = try #require(pipe.requestPad("src"))
+            pipeline.setState(.playing)
+            #expect(waitUntil { NodeCounts(pipe)!.frames > 2 })
+            pipeline.setState(.ready)
+            pipe.releasePad(pad)
+        }
+        pipeline.setState(.playing)
+        #expect(pipe.requestPad("src") == nil)
+        #expect(warnings.all == ["p: src is refused: link it before the graph runs"])
+        #expect(waitUntil { NodeCounts(pipe)!.frames > 2 })
+        pipeline.setState(.null)
+    }
+
+    @Test("CR-2 what is published is the same, byte for byte over 1 000 frames, whatever the program asks for")
+    func published() async throws {
+        let alone = try await digests("engine-render=true", frames: 1000).engine
+        let asked = try await digests(
+            "engine-render=true format=BGRA resolution=90p apply-mirror=true", frames: 1000)
+        #expect(Set(alone).count == 1000)
+        #expect(asked.engine == alone)
+        #expect(asked.app.count == 1000 && asked.app != alone)
+    }
+
+    private struct Receiver: VideoConsumer {
+        var onFrame: @Sendable (borrowing VideoFrame) throws -> Void
+        func receive(_ frame: borrowing VideoFrame) throws { try onFrame(frame) }
+    }
+
+    @Test("CR-3 frames carry what to flip and their stream's ID, kept ones too; the pipe flips nothing")
+    func flipAndStream() throws {
+        let seen = Log<String>()
+        let kept = Log<OwnedVideoFrame>()
+        let element = try #require(Element(factory: "rawdatapipe"))
+        try element.setProperty("format", parsing: "BGRA")
+        try NodeDoor.attach(
+            Receiver(onFrame: { frame in
+                seen.add("\(frame.flip) \(frame.streamID ?? "-") \(try frame.plane(.packed).row(0)[0])")
+                kept.add(try frame.retain())
+            }), memoryMode: nil, to: element)
+        let harness = Harness(element, sink: "sink", source: nil)
+        harness.setLive(false)
+        for (stream, flips) in [("demo/bob/video", [Flip.none, .x]), ("demo/eve/video", [.y, .xy])] {
+            harness.push(.streamStart(stream))
+            harness.setSourceCaps("video/x-raw,format=BGRA,width=2,height=1,framerate=30/1")
+            for flip in flips {
+                let buffer = Buffer([1, 2, 3, 4, 5, 6, 7, 8])
+                Flip.meta.set(flip.rawValue, on: buffer.access)
+                harness.push(buffer)
+            }
+        }
+        #expect(
+            seen.all == ["none demo/bob/video 1", "x demo/bob/video 1", "y demo/eve/video 1", "xy demo/eve/video 1"])
+        #expect(kept.all.map(\.flip) == [.none, .x, .y, .xy])
+        #expect(kept.all.map(\.streamID) == ["demo/bob/video", "demo/bob/video", "demo/eve/video", "demo/eve/video"])
+    }
+
+    @Test(
+        "CR-5 the configuration is locked while running: setting it is an error, and it keeps its value",
+        arguments: [
+            ("buffer-type", "encoded"), ("format", "rgb"), ("engine-render", "true"), ("apply-rotation", "true"),
+            ("apply-mirror", "true"), ("resolution", "90p"), ("memory-mode", "heap"),
+        ])
+    func locked(property: String, value: String) throws {
+        let pipeline = try Pipeline(parsing: "videotestsrc ! rawdatapipe name=p")
+        let pipe = try #require(pipeline.element(named: "p"))
+        let before = try pipe.propertyText(property)
+        pipeline.setState(.playing)
+        #expect(throws: PropertyError.self) { try pipe.setProperty(property, parsing: value) }
+        #expect(try pipe.propertyText(property) == before)
+        pipeline.setState(.null)
+        try pipe.setProperty(property, parsing: value)
+        #expect(try pipe.propertyText(property) == value)
+    }
+
+    @Test("CR-6 frames have the configured capture size and rate, and a lower rate where flow control lowers it")
+    func captureSizeAndRate() async throws {
+        for (drop, step) in [("", 40), (" ! videorate drop-only=true max-rate=5", 200)] {
+            let graph = try Graph(
+                """
+                videotestsrc num-buffers=50 ! video/x-raw,width=320,height=240,framerate=25/1\(drop) !
+                rawdatapipe name=p
+                """)
+            let sizes = Log<[Int]>()
+            let times = Log<Int>()
+            try graph.rawDataPipe("p").receive { frame in
+                sizes.add([frame.width, frame.height])
+                times.add(Int(frame.runningTime!.nanoseconds / 1_000_000))
+            }
+            try await graph.run()
+            #expect(Set(sizes.all) == [[320, 240]])
+            #expect(times.all == (0..<(2000 / step)).map { $0 * step })
+        }
+    }
+}

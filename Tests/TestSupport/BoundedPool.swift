@@ -1,0 +1,46 @@
+import CGStreamer
+import GStreamer
+
+/// A pool of so many buffers and no more, as a camera has.
+public final class BoundedPool: @unchecked Sendable {
+    // `@unchecked Sendable`: GstBufferPool is safe from any thread.
+    private let pool: UnsafeMutablePointer<GstBufferPool>
+
+    public init(_ caps: String, size: Int, buffers: Int) {
+        pool = gst_buffer_pool_new()
+        let configuration = gst_buffer_pool_get_config(pool)
+        let caps = Caps(caps)!
+        withExtendedLifetime(caps) {
+            gst_buffer_pool_config_set_params(configuration, caps.raw, guint(size), 0, guint(buffers))
+        }
+        precondition(gst_buffer_pool_set_config(pool, configuration) != 0 && gst_buffer_pool_set_active(pool, 1) != 0)
+    }
+
+    deinit {
+        gst_buffer_pool_set_active(pool, 0)
+        gst_object_unref(pool)
+    }
+
+    /// A buffer; `nil` when all are out.
+    public func acquire() -> Buffer? {
+        var parameters = GstBufferPoolAcquireParams()
+        parameters.flags = GST_BUFFER_POOL_ACQUIRE_FLAG_DONTWAIT
+        var raw: UnsafeMutablePointer<GstBuffer>?
+        guard gst_buffer_pool_acquire_buffer(pool, &raw, &parameters) == GST_FLOW_OK, let raw else { return nil }
+        gst_buffer_memset(raw, 0, 7, gst_buffer_get_size(raw))
+        raw.pointee.pts = 0
+        return Buffer(taking: raw)
+    }
+
+    /// How many could be acquired now.
+    public var available: Int {
+        var list: [UnsafeMutablePointer<GstBuffer>] = []
+        defer { for buffer in list { gst_buffer_unref(buffer) } }
+        while let buffer = acquire() { list.append(gst_buffer_ref(buffer.address.buffer)) }
+        return list.count
+    }
+}
+
+extension UInt {
+    fileprivate var buffer: UnsafeMutablePointer<GstBuffer> { UnsafeMutablePointer(bitPattern: self)! }
+}
