@@ -16,7 +16,7 @@ import Testing
             """
             videotestsrc is-live=true ! video/x-raw,width=64,height=48,framerate=30/1 ! tee name=t
             t. ! queue ! vp8enc deadline=1 ! matroskamux ! filesink location="\(file)"
-            t. ! queue ! rawdatapipe name=seen handler=count
+            t. ! queue ! rawdatapipe name=seen handler=count backpressure=block
             """)
         #expect(program.waits(until: Self.hasProgress))
         program.send(signal)
