@@ -116,7 +116,11 @@ typedef struct {
     // Set: `data` is handed over and must stay as it is until this runs, once, on any thread. NULL: it is copied.
     void (*release)(void *release_context);
     void *release_context;
+    // Set: a buffer from `acquire`, handed over; `data`, `length` and `release` are not looked at.
+    GstBuffer *buffer;
 } MGOutgoingFrame;
+
+static const int32_t MG_REFUSED = 0, MG_ACCEPTED = 1, MG_WAITING = 2, MG_CANCELLED = 3;
 
 typedef struct {
     uint32_t abi_version;
@@ -129,6 +133,19 @@ typedef struct {
     int32_t (*pace)(void *context);  // Pace
     void *(*retain)(void *context);
     void (*release)(void *context);
+    // As `send`, but never waits: MG_ACCEPTED, MG_REFUSED with `error` set, or MG_WAITING: then `done` is called once, on
+    // any thread, when the frame got room (MG_ACCEPTED), was refused (MG_REFUSED, the error is `done`'s to free) or was
+    // given up by `cancel` (MG_CANCELLED).
+    int32_t (*send_later)(void *context, const MGOutgoingFrame *frame, void *waiter,
+                          void (*done)(void *waiter, int32_t outcome, const MGError *error), uint64_t *ticket,
+                          MGError *error);
+    void (*cancel)(void *context, uint64_t ticket);
+    // A buffer from the node's pool for a frame of this description, laid out as `caps` say by default; the caller's to
+    // hand over in `MGOutgoingFrame.buffer`, or to let go. `caps` is the caller's to let go too.
+    int32_t (*acquire)(void *context, const MGOutgoingFrame *description, GstBuffer **buffer, GstCaps **caps,
+                       MGError *error);
+    uint64_t (*stop_timeout)(void *context);  // nanoseconds
+    void (*warn)(void *context, const char *text);  // on the bus
 } MGVideoSender;
 
 // A video source's handler: `capabilities` is empty (count 0) where it takes any.

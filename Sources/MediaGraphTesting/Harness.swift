@@ -27,6 +27,9 @@ public final class Harness {
     /// What the test's source answers to LATENCY; a harness is live, on a clock that stands still, unless told.
     public func setLive(_ on: Bool) { gst_harness_set_live(raw, on ? 1 : 0) }
 
+    /// Moves the harness's clock, which stands still otherwise. Running time is the same: its base time is zero.
+    public func setTime(_ time: ClockTime) { gst_harness_set_time(raw, GstClockTime(time.nanoseconds)) }
+
     /// Starts an element without a sink pad.
     public func play() { gst_harness_play(raw) }
 
@@ -121,6 +124,22 @@ public final class Harness {
                 1, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, GST_SEEK_TYPE_SET, gint64(time.nanoseconds),
                 GST_SEEK_TYPE_NONE,
                 0)) != 0
+    }
+
+    /// The values of one text tag in the events that have come out, oldest first; other events are let go.
+    public func pulledTags(_ name: String) -> [String] {
+        var values: [String] = []
+        while let event = gst_harness_try_pull_event(raw) {
+            defer { gst_event_unref(event) }
+            guard event.pointee.type == GST_EVENT_TAG else { continue }
+            var tags: UnsafeMutablePointer<GstTagList>?
+            gst_event_parse_tag(event, &tags)
+            var value: UnsafeMutablePointer<CChar>?
+            guard gst_tag_list_get_string(tags, name, &value) != 0, let value else { continue }
+            values.append(String(cString: value))
+            g_free(value)
+        }
+        return values
     }
 
     /// Whether an ALLOCATION query for `caps` is answered with `GstVideoMeta`.

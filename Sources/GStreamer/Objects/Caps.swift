@@ -25,6 +25,9 @@ public final class Caps: @unchecked Sendable, Hashable, CustomStringConvertible 
         gst_caps_unref(raw)
     }
 
+    /// A reference for C to keep.
+    package var retainedRaw: UnsafeMutablePointer<GstCaps> { gst_caps_ref(raw) }
+
     /// The same, for a constant of the program: the leaks tracer doesn't count it.
     public var constant: Caps {
         cgst_mini_object_may_be_leaked(raw)

@@ -27,4 +27,7 @@ public final class WeakElement: @unchecked Sendable {
     public func postError(_ problem: ElementProblem, _ text: String, debug: String = "") {
         element?.postError(problem, text, debug: debug)
     }
+
+    /// Posts a warning on the bus; nothing when the element is gone.
+    public func postWarning(_ problem: ElementProblem, _ text: String) { element?.postWarning(problem, text) }
 }

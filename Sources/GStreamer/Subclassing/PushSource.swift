@@ -131,6 +131,14 @@ open class PushSource: ElementImplementation, ParentClass, @unchecked Sendable {
             gst_event_new_custom(GST_EVENT_CUSTOM_DOWNSTREAM_STICKY, gst_structure_copy(structure.raw)))
     }
 
+    /// Sends an image-orientation tag, such as "rotate-90", in order with the buffers.
+    public func pushImageOrientation(_ orientation: String) {
+        let tags = gst_tag_list_new_empty()
+        let value = Value(orientation)
+        value.read { gst_tag_list_add_value(tags, GST_TAG_MERGE_REPLACE, "image-orientation", $0) }
+        gst_pad_push_event(source.pointee.srcpad, gst_event_new_tag(tags))
+    }
+
     /// The `src` pad.
     public var sourcePad: Pad { Pad(retaining: UnsafeMutableRawPointer(source.pointee.srcpad)) }
 

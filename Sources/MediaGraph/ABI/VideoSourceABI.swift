@@ -47,6 +47,7 @@ extension MGVideoSource {
     /// Wraps a Swift source. Whoever holds the structure calls `destroy` once.
     init(_ source: some VideoSource, name: String) {
         self.init()
+        let source: any VideoSource = (source as? any AsyncVideoSource).map(SourceTask.init) ?? source
         abi_version = MEDIAGRAPH_ABI_VERSION
         context = Unmanaged.passRetained(SourceBox(source)).toOpaque()
         capabilities = { context, list, room in
@@ -107,39 +108,5 @@ extension VideoCapability {
         MGVideoCapability(
             width: Int32(clamping: width), height: Int32(clamping: height),
             rate_numerator: framesPerSecond.numerator, rate_denominator: framesPerSecond.denominator)
-    }
-}
-
-extension MGVideoSender {
-    /// The sender of a node's gate; whoever keeps it retains it.
-    init(_ gate: VideoGate) {
-        self.init()
-        abi_version = MEDIAGRAPH_ABI_VERSION
-        context = Unmanaged.passUnretained(gate).toOpaque()
-        send = { context, frame, error in
-            // The caller holds the gate for the length of the call: no retain here.
-            Unmanaged<VideoGate>.fromOpaque(context!)._withUnsafeGuaranteedRef { gate in
-                do throws(MediaGraphError) {
-                    try gate.send(frame!)
-                    return 1
-                } catch let refused {
-                    refused.store(in: error)
-                    return 0
-                }
-            }
-        }
-        end = { VideoGate.of($0).endOfStream() }
-        fail = { VideoGate.of($0).fail(MediaGraphError(taking: $1!.pointee)) }
-        wait = { VideoGate.of($0).wait(until: ClockTime(nanoseconds: $1)) ? 1 : 0 }
-        running_time = { UInt64(VideoGate.of($0).runningTime.raw) }
-        pace = { VideoGate.of($0).pace.rawValue }
-        retain = { UnsafeMutableRawPointer(Unmanaged<VideoGate>.fromOpaque($0!).retain().toOpaque()) }
-        release = { Unmanaged<VideoGate>.fromOpaque($0!).release() }
-    }
-}
-
-extension VideoGate {
-    fileprivate static func of(_ context: UnsafeMutableRawPointer?) -> VideoGate {
-        Unmanaged<VideoGate>.fromOpaque(context!).takeUnretainedValue()
     }
 }

@@ -12,9 +12,8 @@ import Testing
     }
 
     private func offer(_ queue: inout SendQueue<Int>, _ frame: Int) -> String {
-        switch queue.offer(frame) {
-        case .accepted: "accepted"
-        case .dropped(let lost): "dropped \(lost)"
+        switch queue.room {
+        case .free: queue.put(frame).map { "dropped \($0)" } ?? "accepted"
         case .full: "full"
         case .closed: "closed"
         }

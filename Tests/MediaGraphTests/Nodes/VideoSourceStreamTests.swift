@@ -7,6 +7,8 @@ import Testing
 
 /// A `videosource` as a GStreamer source: its events, its end, its refusals.
 @Suite struct VideoSourceStreamTests {
+    init() throws { try Nodes.register() }
+
     private static let frame = FrameDescription(width: 16, height: 16, timestamp: .zero)
     private static let bytes = patternedFrame(width: 16, height: 16)
 

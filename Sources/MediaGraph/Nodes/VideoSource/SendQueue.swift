@@ -19,11 +19,10 @@ struct SendQueue<Frame> {
         case failure(MediaGraphError)
     }
 
-    enum Offer {
-        case accepted
-        /// Accepted, and lost for it: the oldest frame, or this one.
-        case dropped(Frame)
-        /// No room; wait.
+    enum Room: Sendable {
+        /// `put` takes a frame, though it may drop one for it.
+        case free
+        /// Wait.
         case full
         /// Outside `startSend`…`stopSend`, or behind the end.
         case closed
@@ -103,16 +102,21 @@ struct SendQueue<Frame> {
 
     // MARK: Senders
 
-    mutating func offer(_ frame: Frame) -> Offer {
+    /// Whether a frame gets in now.
+    var room: Room {
         guard isOpen else { return .closed }
+        // While the state change runs nobody may wait, and a source that blocks loses nothing.
+        return queue.policy == .block && queue.frameCount >= queue.bound && phase == .sending ? .full : .free
+    }
+
+    /// Takes a frame, where there is room. What is lost for it: the oldest frame, or this one.
+    mutating func put(_ frame: Frame) -> Frame? {
         switch queue.offer(frame) {
-        case .accepted: return .accepted
-        case .dropped(let lost): return .dropped(lost)
-        case .full where phase == .starting:
-            // Kept beyond the bound: nobody may wait here, and a source that blocks loses nothing.
+        case .accepted: return nil
+        case .dropped(let lost): return lost
+        case .full:
             queue.force(frame)
-            return .accepted
-        case .full: return .full
+            return nil
         }
     }
 

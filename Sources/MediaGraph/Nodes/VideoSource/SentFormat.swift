@@ -6,6 +6,12 @@ final class SentFormat: Sendable {
     private let width, height, code: Int32
     private let rate, aspect: Fraction
     private let packedLength: Int64
+    private let duration: ClockTime?
+    let isPackedByDefault: Bool
+    /// The highest rate that the source has declared for this size; `nil` where it has declared nothing.
+    let maximumRate: Fraction?
+    /// The rate at which frames should come: their own, or the only one that was declared for their size.
+    let nominalRate: Fraction?
     let pool: VideoBufferPool
     let caps: Caps
 
@@ -14,16 +20,25 @@ final class SentFormat: Sendable {
     /// Whether the frame has this format and all that goes with it.
     @inline(__always)
     func accepts(_ frame: UnsafePointer<MGOutgoingFrame>) -> Bool {
+        hasFormat(of: frame)
+            && (frame.pointee.length == packedLength && frame.pointee.data != nil || frame.pointee.buffer != nil)
+    }
+
+    @inline(__always)
+    func hasFormat(of frame: UnsafePointer<MGOutgoingFrame>) -> Bool {
         frame.pointee.width == width && frame.pointee.height == height && frame.pointee.format == code
             && frame.pointee.rate_numerator == rate.numerator && frame.pointee.rate_denominator == rate.denominator
             && frame.pointee.aspect_numerator == aspect.numerator
-            && frame.pointee.aspect_denominator == aspect.denominator
-            && frame.pointee.length == packedLength && frame.pointee.data != nil
-            && Rotation(rawValue: frame.pointee.rotation) != nil
+            && frame.pointee.aspect_denominator == aspect.denominator && Rotation(rawValue: frame.pointee.rotation) != nil
     }
 
+    /// What every buffer of this format says besides its timestamp.
+    @inline(__always)
+    func describe(_ buffer: BufferAccess) { buffer.duration = duration }
+
     /// Refuses what a frame can't be, with what was expected.
-    init(_ frame: MGOutgoingFrame) throws(MediaGraphError) {
+    /// `hasData` is false for a frame whose bytes will be made here.
+    init(_ frame: MGOutgoingFrame, declared: [VideoCapability], hasData: Bool = true) throws(MediaGraphError) {
         guard frame.width > 0, frame.height > 0, frame.width <= 16384, frame.height <= 16384 else {
             throw .invalidParameter(
                 .init("frame size", expected: "1×1 to 16384×16384", actual: "\(frame.width)×\(frame.height)"))
@@ -37,7 +52,7 @@ final class SentFormat: Sendable {
         }
         let (width, height) = (Int(frame.width), Int(frame.height))
         let length = format.pixelFormat.packedLength(width: width, height: height)
-        guard frame.length == Int64(length), frame.data != nil else {
+        guard !hasData || frame.buffer != nil || frame.length == Int64(length) && frame.data != nil else {
             throw .invalidParameter(
                 .init(
                     "dataLength",
@@ -52,6 +67,15 @@ final class SentFormat: Sendable {
                     "rate or pixel aspect", expected: "positive ratios",
                     actual: "\(frame.rate_numerator)/\(frame.rate_denominator)"))
         }
+        let fitting = declared.filter { ($0.width, $0.height) == (width, height) }
+        guard declared.isEmpty || !fitting.isEmpty else {
+            var sizes: [String] = []
+            for size in declared.map({ "\($0.width)×\($0.height)" }) where !sizes.contains(size) { sizes.append(size) }
+            throw .invalidParameter(
+                .init(
+                    "frame size", expected: "one that the source declared: \(sizes.joined(separator: ", "))",
+                    actual: "\(width)×\(height)"))
+        }
         rate = Fraction(frame.rate_numerator, frame.rate_denominator)
         aspect = Fraction(frame.aspect_numerator, frame.aspect_denominator)
         (self.width, self.height, code) = (frame.width, frame.height, frame.format)
@@ -65,6 +89,11 @@ final class SentFormat: Sendable {
             throw .allocationFailed(.init("a buffer pool", expected: "\(info.size) bytes a frame"))
         }
         self.pool = pool
+        isPackedByDefault = pool.isPackedByDefault
+        duration = rate.numerator > 0 ? .frame(1, at: rate) : nil
+        let rates = Set(fitting.map(\.framesPerSecond).filter { $0.value > 0 })
+        maximumRate = rates.max { $0.value < $1.value }
+        nominalRate = rate.numerator > 0 ? rate : rates.count == 1 ? rates.first : nil
         packedLength = Int64(length)
         caps = info.caps
     }
@@ -89,6 +118,9 @@ struct QueuedFrame: Sendable {
         guard let format else { return false }
         return retained.toOpaque() == Unmanaged.passUnretained(format).toOpaque()
     }
+
+    /// The buffer, until the frame is taken.
+    var access: BufferAccess { buffer.access }
 
     /// Valid until the frame is taken.
     var format: SentFormat { retained.takeUnretainedValue() }

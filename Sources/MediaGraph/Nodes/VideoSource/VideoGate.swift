@@ -1,4 +1,5 @@
 import CMediaGraphABI
+import DequeModule
 import GStreamer
 
 /// Lets a source's frames into the graph between `startSend` and `stopSend`, and refuses them with a typed error before
@@ -11,12 +12,20 @@ final class VideoGate: Sendable {
         var pace = Pace.live
         var policy = OverflowPolicy.dropOldest
         var maxFrames = 2
-        /// How long a blocking sender waits for room.
+        /// How long a sender waits for room.
         var blockTimeout = ClockTime.milliseconds(100)
+        /// How long a source's task may take to end.
+        var stopTimeout = ClockTime.seconds(1)
+        /// What the source has said that it sends; empty: anything.
+        var declared: [VideoCapability] = []
     }
 
-    private struct State: Sendable {
+    struct State: Sendable {
         var queue = SendQueue<QueuedFrame>()
+        /// Tasks that wait for room, in order: they get it before anyone who asks later.
+        var waiting = Deque<WaitingSend>()
+        var nextTicket: UInt64 = 0
+        var timeline = SendTimeline()
         var settings = Settings()
         /// The last sender's, for the next one.
         var format: SentFormat?
@@ -26,10 +35,10 @@ final class VideoGate: Sendable {
     }
 
     let statistics = NodeStatistics()
-    private let monitor = BlockingMonitor(State())
+    let monitor = BlockingMonitor(State())
     /// Senders that wait for the clock.
-    private let alarm = ClockAlarm()
-    private let owner: WeakElement
+    let alarm = ClockAlarm()
+    let owner: WeakElement
 
     init(owner: WeakElement) { self.owner = owner }
 
@@ -47,7 +56,12 @@ final class VideoGate: Sendable {
     func uninitialize() { discard(monitor.withLock { $0.queue.uninitialize() }) }
 
     /// Before `startSend`.
-    func open() { monitor.withLock { $0.queue.open() } }
+    func open() {
+        monitor.withLock {
+            $0.queue.open()
+            $0.timeline = SendTimeline()
+        }
+    }
 
     /// After `startSend`.
     func startSendReturned() { monitor.withLock { $0.queue.opened() } }
@@ -55,7 +69,11 @@ final class VideoGate: Sendable {
     /// Before `stopSend`: whoever waits is refused. Then waits until what was accepted has left the node, and status off
     /// behind it; but not for a stream that stands still, as when a sink is in PAUSED already and holds a frame.
     func close() {
-        monitor.withLock { $0.queue.close() }
+        let refused = monitor.withLock { state in
+            state.queue.close()
+            return state.takeWaiting()
+        }
+        refuse(refused)
         alarm.cancel()
         var last: UInt64?
         for _ in 0..<20 {
@@ -74,11 +92,15 @@ final class VideoGate: Sendable {
 
     /// A flush, or the end of data flow: what is queued is lost, and counted.
     func flush() {
-        discard(
-            monitor.withLock {
-                $0.hasSegment = false
-                return $0.queue.flush()
-            })
+        let (lost, admitted) = monitor.withLock { state in
+            state.hasSegment = false
+            let lost = state.queue.flush()
+            var admitted: [WaitingSend] = []
+            while let send = state.admitWaiting() { admitted.append(send) }
+            return (lost, admitted)
+        }
+        discard(lost)
+        for send in admitted { complete(send, nil) }
     }
 
     func resume() { monitor.withLock { $0.queue.resume() } }
@@ -112,9 +134,11 @@ final class VideoGate: Sendable {
     /// Waits for something to do.
     func next() -> Step {
         while true {
+            var admitted: WaitingSend?
             let step = monitor.wait { state -> Step? in
                 switch state.queue.next() {
                 case .frame(let frame, let isFirst):
+                    if !state.waiting.isEmpty { admitted = state.admitWaiting() }
                     let isNew = !frame.has(state.delivered)
                     guard isFirst || isNew else { return .frame(frame) }
                     defer {
@@ -130,6 +154,7 @@ final class VideoGate: Sendable {
                 case nil: return nil
                 }
             }
+            if let admitted { complete(admitted, nil) }
             // `drained` is a result, so that whoever waits for it is woken; there is nothing else to do.
             switch step {
             case .drained, nil: continue
@@ -140,128 +165,4 @@ final class VideoGate: Sendable {
 
     /// How the stream ends, when `next` says that it does.
     var ending: SendQueue<QueuedFrame>.Ending? { monitor.withLock(wakes: false) { $0.queue.ending } }
-
-    // MARK: The sender's side
-
-    var pace: Pace { monitor.withLock(wakes: false) { $0.settings.pace } }
-    var runningTime: ClockTime? { owner.element?.currentRunningTime }
-
-    func send(_ frame: UnsafePointer<MGOutgoingFrame>) throws(MediaGraphError) {
-        do throws(MediaGraphError) {
-            let (format, timeout) = try admit(frame)
-            guard let buffer = Self.buffer(of: frame, format.pool) else {
-                throw .allocationFailed(.init("a frame", expected: "\(format.pool.info.size) bytes"))
-            }
-            stamp(buffer.access, frame)
-            try enqueue(QueuedFrame(buffer, format), timeout)
-        } catch {
-            statistics.countRefusal()
-            throw error
-        }
-        statistics.countFrame()
-    }
-
-    /// Everything that can refuse a frame before it is looked at. Memory that was handed over goes back then.
-    private func admit(_ frame: UnsafePointer<MGOutgoingFrame>) throws(MediaGraphError) -> (SentFormat, ClockTime) {
-        do throws(MediaGraphError) {
-            let (isOpen, format, timeout) = monitor.withLock(wakes: false) {
-                ($0.queue.isOpen, $0.format, $0.settings.blockTimeout)
-            }
-            // Nearly every frame is like the one before.
-            if isOpen, let format, format.accepts(frame) { return (format, timeout) }
-            let new = try SentFormat(frame.pointee)
-            guard isOpen else { throw closedError }
-            return (new, timeout)
-        } catch {
-            frame.pointee.release?(frame.pointee.release_context)
-            throw error
-        }
-    }
-
-    /// A buffer around memory that was handed over, where GStreamer's layout allows it; else one with a copy.
-    private static func buffer(of frame: UnsafePointer<MGOutgoingFrame>, _ pool: VideoBufferPool) -> Buffer? {
-        guard let release = frame.pointee.release, pool.isPackedByDefault else {
-            defer { frame.pointee.release?(frame.pointee.release_context) }
-            return pool.copy(packed: frame.pointee.data)
-        }
-        return Buffer(
-            wrapping: UnsafeMutableRawBufferPointer(
-                start: UnsafeMutableRawPointer(mutating: frame.pointee.data), count: Int(frame.pointee.length)),
-            context: frame.pointee.release_context, release: release)
-    }
-
-    private func stamp(_ buffer: BufferAccess, _ frame: UnsafePointer<MGOutgoingFrame>) {
-        buffer.presentationTimestamp = ClockTime(raw: GstClockTime(frame.pointee.timestamp)) ?? runningTime ?? .zero
-        if frame.pointee.rate_numerator > 0 {
-            let (seconds, rate) = (UInt64(1_000_000_000), UInt64(frame.pointee.rate_numerator))
-            buffer.duration = ClockTime(nanoseconds: seconds * UInt64(frame.pointee.rate_denominator) / rate)
-        }
-        if frame.pointee.rotation != 0 { Rotation.meta.set(frame.pointee.rotation, on: buffer) }
-        buffer.setCaptureTime(wallClockNanoseconds())
-    }
-
-    /// Its place in the queue, or what is thrown; with a queue that blocks it waits, within the time-out.
-    private func enqueue(_ frame: QueuedFrame, _ timeout: ClockTime) throws(MediaGraphError) {
-        let offer = monitor.wait(timeout: Int64(timeout.nanoseconds / 1000)) { state -> SendQueue<QueuedFrame>.Offer? in
-            let offer = state.queue.offer(frame)
-            if case .full = offer { return nil }
-            if !frame.has(state.format) { state.format = frame.format }
-            return offer
-        }
-        switch offer {
-        case .accepted: return
-        case .dropped(let lost):
-            lost.discard()
-            statistics.countDrop()
-        case .closed:
-            frame.discard()
-            throw closedError
-        case .full, nil:
-            frame.discard()
-            throw fullError(timeout)
-        }
-    }
-
-    private var closedError: MediaGraphError {
-        .wrongUsage(.init("sending a frame", expected: "a call between startSend and stopSend", actual: "one outside"))
-    }
-
-    /// The queue stayed full.
-    private func fullError(_ timeout: ClockTime) -> MediaGraphError {
-        if let refusal = owner.element.flatMap({ VideoSourceElement.refusal(of: $0) }) {
-            return .wrongUsage(
-                .init(
-                    "sending a frame", expected: "a graph that takes frames", actual: "one that has ended: \(refusal)"))
-        }
-        return .timeOut(.init("sending a frame", expected: "room in the queue within \(timeout.seconds) s"))
-    }
-
-    func wait(until time: ClockTime) -> Bool {
-        while true {
-            guard monitor.withLock(wakes: false, { $0.queue.isOpen }) else { return false }
-            guard pace == .live, let element = owner.element, let now = element.currentRunningTime, now < time else {
-                return true
-            }
-            alarm.wait(for: time, of: element) { !monitor.withLock(wakes: false) { $0.queue.isOpen } }
-        }
-    }
-
-    /// The stream ends behind what is queued; for the sender only while sending.
-    func endOfStream() { monitor.withLock { if $0.queue.isOpen { $0.queue.end(.endOfStream) } } }
-
-    /// The same for whoever sends the element an EOS event: in any state, as with every source.
-    func endOfStreamRequested() { monitor.withLock { $0.queue.end(.endOfStream) } }
-
-    /// The graph has refused the stream, and said so on the bus.
-    func failed() { monitor.withLock { $0.queue.end(.endOfStream) } }
-
-    /// The error comes on the bus when the frames sent before it have been delivered.
-    func fail(_ error: MediaGraphError) {
-        let isQueued = monitor.withLock { state in
-            guard state.queue.isOpen else { return false }
-            state.queue.end(.failure(error))
-            return true
-        }
-        if !isQueued { owner.postError(.processing, "\(owner.name): \(error)") }
-    }
 }

@@ -5,7 +5,7 @@ import GStreamer
 ///
 /// `@unchecked Sendable`: the C structure is constant, and each of its functions is safe from any thread.
 public final class VideoSender: @unchecked Sendable {
-    private let abi: MGVideoSender
+    let abi: MGVideoSender
 
     /// Adds a reference on what is behind `abi`.
     init(_ abi: MGVideoSender) {
@@ -54,18 +54,32 @@ public final class VideoSender: @unchecked Sendable {
         try send(UnsafeRawPointer(memory.baseAddress), length: memory.count, frame, release: release, context: context)
     }
 
+    /// Sends a frame that was made by `makeFrame`: nothing is copied.
+    @available(*, noasync, message: "blocks under back-pressure; send from a thread of your own")
+    public func send(_ frame: consuming OutgoingFrame) throws(MediaGraphError) {
+        var outgoing = frame.handOver()
+        try MediaGraphError.check { abi.send(abi.context, &outgoing, $0) }
+    }
+
+    /// A frame of the node's own pool, to be filled in place and sent: nothing is copied. Its bytes are whatever they were.
+    /// Any time from `initialize` on; throws as `send` does.
+    public func makeFrame(_ frame: FrameDescription) throws(MediaGraphError) -> OutgoingFrame {
+        var outgoing = MGOutgoingFrame(frame)
+        var buffer: UnsafeMutablePointer<GstBuffer>?
+        var caps: UnsafeMutablePointer<GstCaps>?
+        try MediaGraphError.check { abi.acquire(abi.context, &outgoing, &buffer, &caps, $0) }
+        return OutgoingFrame(Buffer(taking: buffer!), Caps(taking: caps!), frame)
+    }
+
     private func send(
         _ data: UnsafeRawPointer?, length: Int, _ frame: FrameDescription,
         release: (@convention(c) (UnsafeMutableRawPointer?) -> Void)?, context: UnsafeMutableRawPointer?
     ) throws(MediaGraphError) {
-        var outgoing = MGOutgoingFrame(
-            data: data, length: Int64(length), width: Int32(clamping: frame.width),
-            height: Int32(clamping: frame.height),
-            rotation: frame.rotation.rawValue, format: frame.format.code,
-            rate_numerator: frame.framesPerSecond?.numerator ?? 0,
-            rate_denominator: frame.framesPerSecond?.denominator ?? 1,
-            aspect_numerator: frame.pixelAspectRatio.numerator, aspect_denominator: frame.pixelAspectRatio.denominator,
-            timestamp: UInt64(frame.timestamp.raw), release: release, release_context: context)
+        var outgoing = MGOutgoingFrame(frame)
+        outgoing.data = data
+        outgoing.length = Int64(length)
+        outgoing.release = release
+        outgoing.release_context = context
         try MediaGraphError.check { abi.send(abi.context, &outgoing, $0) }
     }
 
@@ -89,4 +103,22 @@ public final class VideoSender: @unchecked Sendable {
 
     /// `live` or `fast`, as the node is set.
     public var pace: Pace { abi.pace(abi.context) == Pace.fast.rawValue ? .fast : .live }
+
+    /// Whether frames are accepted now.
+    var isSending: Bool { abi.wait(abi.context, 0) != 0 }
+    var stopTimeout: ClockTime { ClockTime(nanoseconds: abi.stop_timeout(abi.context)) }
+    func warn(_ text: String) { abi.warn(abi.context, text) }
+}
+
+extension MGOutgoingFrame {
+    /// All but its bytes.
+    init(_ frame: FrameDescription) {
+        self.init(
+            data: nil, length: 0, width: Int32(clamping: frame.width), height: Int32(clamping: frame.height),
+            rotation: frame.rotation.rawValue, format: frame.format.code,
+            rate_numerator: frame.framesPerSecond?.numerator ?? 0,
+            rate_denominator: frame.framesPerSecond?.denominator ?? 1,
+            aspect_numerator: frame.pixelAspectRatio.numerator, aspect_denominator: frame.pixelAspectRatio.denominator,
+            timestamp: UInt64(frame.timestamp.raw), release: nil, release_context: nil, buffer: nil)
+    }
 }

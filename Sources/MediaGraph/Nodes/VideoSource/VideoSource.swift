@@ -29,83 +29,17 @@ extension VideoSource {
     public func uninitialize() {}
 }
 
-/// A size and a rate of video.
-public struct VideoCapability: Sendable, Hashable, CustomStringConvertible {
-    public var width: Int
-    public var height: Int
-    public var framesPerSecond: Fraction
-
-    public init(width: Int, height: Int, framesPerSecond: Fraction) {
-        self.width = width
-        self.height = height
-        self.framesPerSecond = framesPerSecond
-    }
-
-    public var description: String { "\(width)×\(height)@\(framesPerSecond)" }
+/// A source that is one task: it implements `run`, and leaves `startSend` and `stopSend` alone.
+///
+/// The node starts the task after `startSend`, cancels it at `stopSend` and waits for its end, at most `stop-timeout`; when it
+/// goes on all the same, the bus has a warning, and the next start is refused as long as it does. `run` returning ends the
+/// stream; an error that it throws comes on the bus with the node's name, but for those that a stop brings about.
+public protocol AsyncVideoSource: VideoSource {
+    /// Sends until it has no more, or is cancelled: on the sender's `async` calls, which suspend under back-pressure.
+    func run(sender: VideoSender) async throws
 }
 
-/// How the bytes of a sent frame lie and what they mean.
-public struct FrameFormat: Sendable, Hashable {
-    public var pixelFormat: VideoFormat
-    /// Full (0…255) or limited (16…235). RGB is always full.
-    public var range: Colorimetry.Range
-
-    public init(_ pixelFormat: VideoFormat, range: Colorimetry.Range = .full) {
-        self.pixelFormat = pixelFormat
-        self.range = pixelFormat.isYUV ? range : .full
-    }
-
-    /// Full-range I420: what the SDKs send unless told otherwise.
-    public static let i420 = FrameFormat(.i420)
-    /// Limited-range I420: what cameras and video files have.
-    public static let i420Limited = FrameFormat(.i420, range: .limited)
-
-    /// What crosses between copies of the code.
-    var code: Int32 {
-        Int32(VideoFormat.allCases.firstIndex(of: pixelFormat)!) * 2 + (range == .limited ? 1 : 0)
-    }
-
-    init?(code: Int32) {
-        guard code >= 0, Int(code / 2) < VideoFormat.allCases.count else { return nil }
-        self.init(VideoFormat.allCases[Int(code / 2)], range: code % 2 == 1 ? .limited : .full)
-    }
-}
-
-/// Everything about a sent frame but its bytes.
-public struct FrameDescription: Sendable, Hashable {
-    public var width: Int
-    public var height: Int
-    public var format: FrameFormat
-    public var rotation: Rotation
-    /// Nominal rate for the caps; `nil` for a variable one.
-    public var framesPerSecond: Fraction?
-    public var pixelAspectRatio: Fraction
-    /// Running time; `nil` takes the time of arrival.
-    public var timestamp: ClockTime?
-
-    public init(
-        width: Int, height: Int, format: FrameFormat = .i420, rotation: Rotation = .none,
-        framesPerSecond: Fraction? = nil, pixelAspectRatio: Fraction = Fraction(1, 1), timestamp: ClockTime? = nil
-    ) {
-        self.width = width
-        self.height = height
-        self.format = format
-        self.rotation = rotation
-        self.framesPerSecond = framesPerSecond
-        self.pixelAspectRatio = pixelAspectRatio
-        self.timestamp = timestamp
-    }
-}
-
-/// The `pace` of a source.
-public enum Pace: Int32, PropertyEnum {
-    case live, fast
-
-    public static let typeName = "MediaGraphPace"
-    public var nick: String { self == .live ? "live" : "fast" }
-    public var blurb: String {
-        self == .live
-            ? "At the clock's pace; a full queue drops the oldest frame"
-            : "As fast as downstream takes; nothing is dropped"
-    }
+extension AsyncVideoSource {
+    public func startSend() {}
+    public func stopSend() {}
 }

@@ -21,7 +21,11 @@ final class VideoSourceElement: PushSource, ConfigurableElement, @unchecked Send
         var handler = ""
         var options = ""
         var pace = Pace.live
+        var backPressure = BackPressure.auto
         var maxFrames: Int32 = 2
+        var blockTimeout: UInt64 = 100_000_000
+        var stopTimeout: UInt64 = 1_000_000_000
+        var rotationTag = false
     }
 
     static let defaultSettings = Settings()
@@ -38,6 +42,9 @@ final class VideoSourceElement: PushSource, ConfigurableElement, @unchecked Send
 
     private let state = Mutex(State())
     private let gate: VideoGate
+    /// The rotation that downstream was told by a tag; `nil` where none are sent. Set before data flows, then the streaming
+    /// thread's.
+    private var tagged: Rotation?
 
     static let log = DebugCategory("videosource", "MediaGraph video source")
 
@@ -57,8 +64,20 @@ final class VideoSourceElement: PushSource, ConfigurableElement, @unchecked Send
                     "pace", of: Self.self, \.pace,
                     "Whether frames come at the clock's pace or as fast as they are taken"),
                 .setting(
+                    "backpressure", of: Self.self, \.backPressure,
+                    "What happens when frames are sent faster than they are taken; auto: drop-old when live, block when fast"),
+                .setting(
                     "max-frames", of: Self.self, \.maxFrames, range: .values(1...1000),
                     "Frames that may wait in the source"),
+                .setting(
+                    "block-timeout", of: Self.self, \.blockTimeout,
+                    "Nanoseconds that a sender waits for room where backpressure blocks; then its frame is refused"),
+                .setting(
+                    "stop-timeout", of: Self.self, \.stopTimeout,
+                    "Nanoseconds that a source which is a task may take to end when it is stopped"),
+                .setting(
+                    "rotation-tag", of: Self.self, \.rotationTag,
+                    "Send the rotation as an image-orientation tag too, for sinks that know nothing of the meta"),
                 NodeStatistics.property(of: Self.self) { $0.gate.statistics },
             ],
             abiVersion: NodeDefinition.abiVersion)
@@ -139,8 +158,10 @@ final class VideoSourceElement: PushSource, ConfigurableElement, @unchecked Send
             let handle = try HandlerRegistry.shared.makeSource(settings.handler, options: settings.options)
             state.withLock { $0.named = handle }
         }
-        gate.initialize(settings.gate)
-        guard let handle = state.withLock({ $0.current }) else {
+        let current = state.withLock { $0.current }
+        gate.initialize(settings.gate(declared: current?.capabilities ?? []))
+        tagged = settings.rotationTag ? Rotation.none : nil
+        guard let handle = current else {
             postWarning(.settings, "\(name): nothing will be sent: give it handler=… or attach a source")
             return
         }
@@ -218,6 +239,7 @@ final class VideoSourceElement: PushSource, ConfigurableElement, @unchecked Send
         while true {
             switch gate.next() {
             case .frame(let frame):
+                if tagged != nil { tag(frame) }
                 buffer = frame.take()
                 return .ok
             case .announced(let frame, let caps, let segment, let on):
@@ -227,6 +249,7 @@ final class VideoSourceElement: PushSource, ConfigurableElement, @unchecked Send
                 }
                 if segment { pushSegment() }
                 if on { pushSticky(StreamStatus.event(on: true)) }
+                if tagged != nil { tag(frame) }
                 buffer = frame.take()
                 return .ok
             case .off: pushSticky(StreamStatus.event(on: false))
@@ -239,6 +262,14 @@ final class VideoSourceElement: PushSource, ConfigurableElement, @unchecked Send
             case .drained: break
             }
         }
+    }
+
+    /// The tag goes out when the rotation is another than the last one's, ahead of the frame.
+    private func tag(_ frame: QueuedFrame) {
+        let rotation = Rotation(of: frame.access)
+        guard rotation != tagged else { return }
+        tagged = rotation
+        pushImageOrientation("rotate-\(rotation.rawValue)")
     }
 
     /// New caps downstream. False when they are refused: that is on the bus then, with both sides, which the base class's own
@@ -260,8 +291,10 @@ final class VideoSourceElement: PushSource, ConfigurableElement, @unchecked Send
 }
 
 extension VideoSourceElement.Settings {
-    var gate: VideoGate.Settings {
+    func gate(declared: [VideoCapability]) -> VideoGate.Settings {
         VideoGate.Settings(
-            pace: pace, policy: pace == .live ? .dropOldest : .block, maxFrames: Int(maxFrames))
+            pace: pace, policy: backPressure.resolved(isLive: pace == .live), maxFrames: Int(maxFrames),
+            blockTimeout: ClockTime(nanoseconds: blockTimeout), stopTimeout: ClockTime(nanoseconds: stopTimeout),
+            declared: declared)
     }
 }
