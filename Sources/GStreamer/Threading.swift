@@ -41,9 +41,6 @@ public final class BlockingMonitor<State>: @unchecked Sendable {
         return result
     }
 
-    /// Waiting threads look again.
-    public func wake() { g_cond_broadcast(condition) }
-
     /// Waits until `body` gives a value. With a timeout in microseconds, `nil` when it has run out.
     @inlinable
     public func wait<R>(timeout microseconds: Int64? = nil, _ body: (inout State) -> R?) -> R? {
@@ -106,9 +103,6 @@ public final class NativeThread: @unchecked Sendable {
 /// The system's monotonic clock in nanoseconds: cheap enough for each frame.
 @inlinable
 public func monotonicNanoseconds() -> UInt64 { UInt64(gst_util_get_timestamp()) }
-
-/// A millisecond, for a thread that waits for what nobody announces. Never in a Swift task.
-public func sleepBriefly() { g_usleep(1000) }
 
 /// A number for the thread that calls, as long as it lives.
 @inlinable

@@ -47,8 +47,6 @@ struct DeliveryState {
     private var queue: Queue?
     /// The thread in a callback; 0 for none.
     private var caller: UInt = 0
-    /// Somebody waits for the callback to return.
-    private var isAwaited = false
 
     // MARK: The run
 
@@ -148,11 +146,7 @@ struct DeliveryState {
     }
 
     /// Whether end-of-stream, once queued, needs no more waiting for.
-    mutating func hasEnded() -> Bool {
-        let isOver = phase != .open || !holds.isDisjoint(with: [.flushing, .stopping])
-        isAwaited = !isOver
-        return isOver
-    }
+    var hasEnded: Bool { phase != .open || !holds.isDisjoint(with: [.flushing, .stopping]) }
 
     // MARK: What the delivery thread takes
 
@@ -193,14 +187,11 @@ struct DeliveryState {
 
     enum Outcome { case passed, ended, failed, gone }
 
-    /// The callback has returned; true when somebody waits for that.
+    /// The callback has returned.
     @inline(__always)
-    mutating func leave(_ outcome: Outcome) -> Bool {
+    mutating func leave(_ outcome: Outcome) {
         caller = 0
         if outcome != .passed { note(outcome) }
-        guard isAwaited else { return false }
-        isAwaited = false
-        return true
     }
 
     private mutating func note(_ outcome: Outcome) {
@@ -213,8 +204,5 @@ struct DeliveryState {
     }
 
     /// No callback is in flight, but for the caller's own.
-    mutating func isQuiet(for thread: UInt) -> Bool {
-        isAwaited = caller != 0 && caller != thread
-        return !isAwaited
-    }
+    func isQuiet(for thread: UInt) -> Bool { caller == 0 || caller == thread }
 }

@@ -1,3 +1,4 @@
+import CMediaGraphABI
 import GStreamer
 import Synchronization
 
@@ -57,13 +58,14 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
 
     // MARK: Subscribing, from any thread
 
-    func subscribe(_ consumer: ConsumerHandle, resolution: Resolution) throws(MediaGraphError) {
-        let subscription = Subscription(consumer, resolution: resolution, pipe: self)
+    /// Takes the delegate over, unless it throws.
+    func subscribe(_ delegate: MGVideoConsumer, resolution: Resolution) throws(MediaGraphError) {
         let isNew = run.withLock { run in
             run.subscriptions.removeAll { !$0.consumer.isAlive }
-            guard !run.subscriptions.contains(where: { $0.consumer.identity == consumer.identity }) else {
+            guard !run.subscriptions.contains(where: { $0.consumer.identity == delegate.identity }) else {
                 return false
             }
+            let subscription = Subscription(ConsumerHandle(delegate), resolution: resolution, pipe: self)
             run.subscriptions.append(subscription)
             switch run.phase {
             case .stopped: break
@@ -76,7 +78,8 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
         }
         guard isNew else {
             throw .alreadyInUse(
-                .init(owner.name, expected: "a delegate that isn't subscribed yet", actual: "\(consumer.name) again"))
+                .init(owner.name, expected: "a delegate that isn't subscribed yet", 
+                    actual: "\(loadName(delegate.name)) again"))
         }
         generation.add(1, ordering: .releasing)
     }

@@ -176,7 +176,7 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
                     "resolution", expected: "one of \(Resolution.allCases.map(\.nick).joined(separator: ", "))",
                     actual: "\(resolution)"))
         }
-        try delivery.subscribe(ConsumerHandle(abi), resolution: resolution)
+        try delivery.subscribe(abi, resolution: resolution)
     }
 
     /// What is delivered: what was asked for, or else what the handler likes best.

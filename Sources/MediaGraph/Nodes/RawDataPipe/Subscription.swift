@@ -118,13 +118,12 @@ final class Subscription: @unchecked Sendable {
     // MARK: On the streaming thread
 
     func receive(_ sample: borrowing Sample) -> FlowReturn {
-        switch monitor.withLock(wakes: false, { $0.admit(sample, on: currentThread()) }) {
+        switch monitor.withLock({ $0.admit(sample, on: currentThread()) }) {
         case .deliver:
             let outcome = deliver(sample)
             leave(outcome)
             return outcome == .failed ? .error : .ok
         case .queued(let lost):
-            monitor.wake()
             if let lost {
                 _ = lost.take()
                 pipe.statistics.countDrop()
@@ -143,7 +142,7 @@ final class Subscription: @unchecked Sendable {
     }
 
     /// Waits until end-of-stream has been told: on the bus it means that every frame was delivered.
-    func waitForEnd() { _ = monitor.wait { $0.hasEnded() ? true : nil } }
+    func waitForEnd() { _ = monitor.wait { $0.hasEnded ? true : nil } }
 
     // MARK: On the delivery thread
 
@@ -168,7 +167,7 @@ final class Subscription: @unchecked Sendable {
 
     @inline(__always)
     private func leave(_ outcome: DeliveryState.Outcome) {
-        if monitor.withLock(wakes: false, { $0.leave(outcome) }) { monitor.wake() }
+        monitor.withLock { $0.leave(outcome) }
     }
 
     @discardableResult
