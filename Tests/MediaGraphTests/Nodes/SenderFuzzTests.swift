@@ -11,6 +11,8 @@ import Testing
 /// Two seconds in the suite; `make soak` sets `MEDIAGRAPH_SOAK_SECONDS`. The seed is printed, and can be set with
 /// `MEDIAGRAPH_FUZZ_SEED`.
 @Suite struct SenderFuzzTests {
+    init() throws { try Nodes.register() }
+
     private static let environment = ProcessInfo.processInfo.environment
     private static let seconds = environment["MEDIAGRAPH_SOAK_SECONDS"].flatMap(Double.init) ?? 2
 
