@@ -1,3 +1,4 @@
+import Glibc
 import GStreamer
 
 /// Whether `condition` comes true within ten seconds.
@@ -9,3 +10,6 @@ public func waitUntil(_ condition: () -> Bool) -> Bool {
     }
     return condition()
 }
+
+/// A millisecond: for a thread that polls, or plays a slow handler. Never in a Swift task.
+public func sleepBriefly() { usleep(1000) }
