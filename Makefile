@@ -6,7 +6,7 @@ DESTDIR ?=
 export SWIFT PREFIX DESTDIR PLUGINDIR
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo test sanitize install uninstall bench format lint clean
+.PHONY: help deps build demo test sanitize soak install uninstall bench format lint clean
 
 help: ## What there is to make
 	@awk -F ': *## *' '/^[a-z]+:.*## / {sub(/:.*/, "", $$1); printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -35,6 +35,10 @@ install: ## Install under PREFIX=/usr/local, with the Swift libraries that it ne
 
 uninstall: ## Remove what `make install` put under PREFIX
 	@scripts/install --remove
+
+soak: ## Fuzz the senders for a minute
+	@scripts/deps build test
+	@MEDIAGRAPH_SOAK_SECONDS=60 G_DEBUG=fatal_warnings $(SWIFT) test --filter SenderFuzzTests
 
 bench: ## Run the benchmarks (needs Linux's valgrind)
 	@scripts/deps build bench

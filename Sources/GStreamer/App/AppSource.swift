@@ -47,29 +47,6 @@ public final class AppSource: Element, @unchecked Sendable {
     /// Buffers in the queue.
     public var level: Int { Int(gst_app_src_get_current_level_buffers(source)) }
 
-    /// `overflowed` runs whenever a push finds the queue full, on the pushing thread: with a dropping queue that is once
-    /// for each buffer lost. `drained` runs when the queue is empty, on the streaming thread.
-    public func setCallbacks(overflowed: @escaping @Sendable () -> Void, drained: @escaping @Sendable () -> Void) {
-        var callbacks = GstAppSrcCallbacks()
-        callbacks.enough_data = { _, context in
-            Unmanaged<Callbacks>.fromOpaque(context!).takeUnretainedValue().overflowed()
-        }
-        callbacks.need_data = { _, _, context in
-            Unmanaged<Callbacks>.fromOpaque(context!).takeUnretainedValue().drained()
-        }
-        let box = Unmanaged.passRetained(Callbacks(overflowed: overflowed, drained: drained)).toOpaque()
-        gst_app_src_set_callbacks(source, &callbacks, box) { Unmanaged<Callbacks>.fromOpaque($0!).release() }
-    }
-
-    private final class Callbacks: Sendable {
-        let overflowed: @Sendable () -> Void
-        let drained: @Sendable () -> Void
-        init(overflowed: @escaping @Sendable () -> Void, drained: @escaping @Sendable () -> Void) {
-            self.overflowed = overflowed
-            self.drained = drained
-        }
-    }
-
     /// Queues a buffer. Any thread; never blocks.
     public func push(_ buffer: consuming Buffer) -> FlowReturn {
         FlowReturn(gst_app_src_push_buffer(source, buffer.take()))
@@ -97,12 +74,5 @@ public final class AppSource: Element, @unchecked Sendable {
     /// The least latency of what is pushed: zero for buffers that are stamped as they arrive.
     public func setLatency(minimum: ClockTime, maximum: ClockTime?) {
         gst_app_src_set_latency(source, guint64(minimum.nanoseconds), maximum.raw)
-    }
-}
-
-extension AppSource {
-    /// `drained` also runs when the queue is half empty, so that a waiting sender goes on before it is empty.
-    public func setWakesEarly(_ on: Bool) {
-        gst_util_set_object_arg(raw.assumingMemoryBound(to: GObject.self), "min-percent", on ? "50" : "0")
     }
 }

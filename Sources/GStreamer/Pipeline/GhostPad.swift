@@ -111,24 +111,6 @@ public struct GhostPad: Sendable {
         fileprivate let id: gulong
     }
 
-    /// Tells of each RECONFIGURE event that downstream sends. `changed` runs on any thread.
-    public func onReconfigure(_ changed: @escaping @Sendable () -> Void) {
-        let box = Unmanaged.passRetained(ReconfigureBox(changed)).toOpaque()
-        gst_pad_set_event_function_full(
-            raw,
-            { pad, parent, event in
-                if event!.pointee.type == GST_EVENT_RECONFIGURE {
-                    Unmanaged<ReconfigureBox>.fromOpaque(pad!.pointee.eventdata).takeUnretainedValue().changed()
-                }
-                return gst_pad_event_default(pad, parent, event)
-            }, box, { Unmanaged<ReconfigureBox>.fromOpaque($0!).release() })
-    }
-
-    private final class ReconfigureBox: Sendable {
-        let changed: @Sendable () -> Void
-        init(_ changed: @escaping @Sendable () -> Void) { self.changed = changed }
-    }
-
     private final class EventBox: Sendable {
         let accepts: @Sendable (Event) -> Bool
         init(_ accepts: @escaping @Sendable (Event) -> Bool) { self.accepts = accepts }

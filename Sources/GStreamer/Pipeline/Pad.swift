@@ -44,32 +44,3 @@ public final class Pad: ObjectReference, @unchecked Sendable {
         return live != 0
     }
 }
-
-extension Pad {
-    /// Takes custom downstream events of this name off the stream. `handler` runs on the streaming thread, when everything
-    /// that came before has gone through the elements behind the pad.
-    public func interceptEvents(named name: String, _ handler: @escaping @Sendable (Structure) -> Void) {
-        let box = Unmanaged.passRetained(EventInterceptor(name, handler)).toOpaque()
-        gst_pad_add_probe(
-            pad, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM,
-            { _, info, context in
-                guard let event = gst_pad_probe_info_get_event(info), event.pointee.type == GST_EVENT_CUSTOM_DOWNSTREAM,
-                    let structure = gst_event_get_structure(event)
-                else { return GST_PAD_PROBE_OK }
-                let interceptor = Unmanaged<EventInterceptor>.fromOpaque(context!).takeUnretainedValue()
-                guard gst_structure_has_name(structure, interceptor.name) != 0 else { return GST_PAD_PROBE_OK }
-                interceptor.handler(Structure(copying: structure))
-                return GST_PAD_PROBE_DROP
-            }, box, { Unmanaged<EventInterceptor>.fromOpaque($0!).release() })
-    }
-
-    private final class EventInterceptor: Sendable {
-        let name: String
-        let handler: @Sendable (Structure) -> Void
-
-        init(_ name: String, _ handler: @escaping @Sendable (Structure) -> Void) {
-            self.name = name
-            self.handler = handler
-        }
-    }
-}

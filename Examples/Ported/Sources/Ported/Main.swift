@@ -46,7 +46,8 @@ func receive(_ count: Int, from source: some VideoSource) async throws -> [Strin
     try await graph.start()
     var lines: [String] = []
     for try await frame in frames.prefix(count) {
-        lines.append("\(frame.width)×\(frame.height) \(frame.format.gstreamerName), first luma \(try frame.packedBytes()[0])")
+        lines.append(
+            "\(frame.width)×\(frame.height) \(frame.format.gstreamerName), first luma \(try frame.packedBytes()[0])")
     }
     await graph.stop()
     return lines
