@@ -63,6 +63,33 @@ func filter() throws {
     _ = try? BufferFilter("fakesink")
 }
 
+final class Delegate: RawDataDelegate {
+    func received(_ frame: borrowing VideoFrame, from pipe: PipeIdentity) throws { _ = try frame.retain() }
+}
+
+/// Delegates that stay, leave, and are forgotten, with frames converted and turned, and `src` linked.
+func subscribeInAllWays(_ policy: String) async throws {
+    let graph = try Graph(
+        """
+        videosource handler=counter pace=fast options="frames=60,width=64,height=32" !
+        rawdatapipe name=p backpressure=\(policy) apply-mirror=true engine-render=true ! fakesink
+        """)
+    let pipe = try graph.rawDataPipe("p")
+    let (stays, leaves) = (Delegate(), Delegate())
+    do {
+        let forgotten = Delegate()
+        try pipe.subscribe(forgotten, resolution: .p90)
+    }
+    try pipe.subscribe(stays, resolution: .native)
+    try pipe.subscribe(leaves, resolution: .p90)
+    try await graph.start()
+    try? pipe.subscribe(stays, resolution: .p90)
+    try pipe.unsubscribe(leaves)
+    _ = try await graph.waitUntilEnd()
+    await graph.stop()
+    withExtendedLifetime((stays, leaves)) {}
+}
+
 switch scenario {
 case "filter":
     try filter()
@@ -104,6 +131,8 @@ case "live-graph":
     }
 case "frames":
     try await keepFrames()
+case "delegates":
+    for policy in ["block", "drop-old"] { try await subscribeInAllWays(policy) }
 case "dropped-graph":
     // Nobody stops it: letting go of it must.
     do {

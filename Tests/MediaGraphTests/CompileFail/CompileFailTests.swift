@@ -38,6 +38,12 @@ import Testing
     func control() throws {
         let (status, errors) = try diagnostics(
             """
+            final class Delegate: RawDataDelegate {
+                func received(_ frame: borrowing VideoFrame, from pipe: PipeIdentity) throws {
+                    let kept = try frame.retain()
+                    Task { print(pipe.name, kept.width) }
+                }
+            }
             func attach(_ graph: Graph) throws {
                 try graph.rawDataPipe("p").receive { frame in
                     print(frame.width, try frame.plane(.y).row(0)[0])
@@ -120,6 +126,29 @@ import Testing
                 }
                 """,
                 "cannot be consumed"
+            ),
+            (
+                "captured by a delegate's task",
+                """
+                final class Delegate: RawDataDelegate {
+                    func received(_ frame: borrowing VideoFrame, from pipe: PipeIdentity) {
+                        Task { print(frame.width) }
+                    }
+                }
+                """,
+                "escap"
+            ),
+            (
+                "an access unit's bytes that outlive the call",
+                """
+                func attach(_ graph: Graph) throws {
+                    try graph.rawDataPipe("p").receiveEncoded { unit in
+                        let bytes = unit.bytes
+                        Task { print(bytes.count) }
+                    }
+                }
+                """,
+                "escap"
             ),
             (
                 "written to by a reader",
