@@ -20,8 +20,12 @@ public final class Backdrop {
 
     /// A picture behind frames of `info`, as large as covers them, its middle in theirs. `nil` when it can't be converted.
     public convenience init?(_ picture: Picture, behind info: VideoInfo) {
+        // The converter insists on one rate and one interlacing, though a still picture has none to speak of.
+        var source = picture.info
+        source.framesPerSecond = info.framesPerSecond
+        source.raw.interlace_mode = info.raw.interlace_mode
         guard let pool = VideoBufferPool(info),
-            let pixels = VideoConverter(from: picture.info, to: info, crop: picture.part(covering: info))?
+            let pixels = VideoConverter(from: source, to: info, crop: picture.part(covering: info))?
                 .convert(picture.buffer.access)
         else { return nil }
         self.init(.picture(pixels), pool)

@@ -11,12 +11,15 @@ public final class RegionBlur {
     /// Alpha is blurred with the colours.
     public init?(_ info: VideoInfo, region: VideoConverter.Rectangle, radius: Int) {
         guard region.width > 0, region.height > 0, let format = info.format,
-            let smallInfo = info.converted(
+            var smallInfo = info.converted(
                 to: format,
-                size: (max(1, region.width / max(1, radius)), max(1, region.height / max(1, radius)))),
-            let pool = VideoBufferPool(smallInfo)
+                size: (max(1, region.width / max(1, radius)), max(1, region.height / max(1, radius))))
         else { return nil }
+        // The lines of two moments are blurred into each other anyway, and few lines can't be interlaced.
+        smallInfo.raw.interlace_mode = GST_VIDEO_INTERLACE_MODE_PROGRESSIVE
         var (full, small) = (info.raw, smallInfo.raw)
+        full.interlace_mode = GST_VIDEO_INTERLACE_MODE_PROGRESSIVE
+        guard let pool = VideoBufferPool(smallInfo) else { return nil }
         guard
             let shrink = gst_video_converter_new(&full, &small, Self.options("src", region, cubic: false))
         else {

@@ -64,6 +64,22 @@ import Testing
         }
     }
 
+    @Test(
+        "background and blur take interlaced frames, and any rate", arguments: ["interleaved", "mixed", "progressive"])
+    func interlaced(_ mode: String) async throws {
+        let graph = try Graph(
+            """
+            videotestsrc num-buffers=2 pattern=white ! video/x-raw,format=A420,width=32,height=16,framerate=50/1 !
+            capssetter caps="video/x-raw,interlace-mode=\(mode)" ! preprocessor handler=background options=color=ff0000 !
+            preprocessor handler=blur ! rawdatapipe name=p format=A420
+            """)
+        let collector = FrameCollector()
+        try graph.rawDataPipe("p").attach(collector)
+        try await graph.run()
+        #expect(collector.frames.count == 2)
+        #expect(collector.frames.first?.plane(.y)?.allSatisfy { $0 >= 234 } == true)
+    }
+
     @Test("the frame blurred behind itself: what is opaque stays, what is transparent loses its detail")
     func blurredBackground() throws {
         for format in [VideoFormat.a420, .bgra] {

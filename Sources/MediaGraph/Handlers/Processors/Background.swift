@@ -18,6 +18,42 @@ struct Background: VideoProcessor, NamedHandler {
     ]
     static let formats: [VideoFormat] = [.a420, .bgra, .rgba, .argb, .abgr]
 
+    /// What the options say, before any file is read.
+    private enum Settings {
+        case color(UInt32), image(String), blur(radius: Int)
+
+        init(_ options: HandlerOptions) throws(MediaGraphError) {
+            let color = options.text("color")
+            let image = options.text("image")
+            let radius = try options.int("blur", in: 1...256, default: 0)
+            let given = [color.map { _ in "color" }, image.map { _ in "image" }, radius > 0 ? "blur" : nil]
+                .compactMap(\.self)
+            guard given.count < 2 else {
+                throw MediaGraphError.invalidParameter(
+                    .init(
+                        "options of background", expected: "one of color, image and blur",
+                        actual: given.joined(separator: " and ")))
+            }
+            if let image {
+                self = .image(image)
+            } else if radius > 0 {
+                self = .blur(radius: radius)
+            } else {
+                self = .color(try Self.value(color ?? "202020"))
+            }
+        }
+
+        private static func value(_ color: String) throws(MediaGraphError) -> UInt32 {
+            guard color.utf8.count == 6, let value = UInt32(color, radix: 16) else {
+                throw .invalidParameter(
+                    .init(
+                        "option color of background", expected: "six hexadecimal digits, such as 00b140",
+                        actual: "\"\(color)\""))
+            }
+            return value
+        }
+    }
+
     private enum Content {
         case picture(Picture)
         case blur(radius: Int)
@@ -26,35 +62,18 @@ struct Background: VideoProcessor, NamedHandler {
     private let content: Content
     private var fitted: (info: VideoInfo, backdrop: Backdrop)?
 
-    init(options: HandlerOptions) throws {
-        let color = options.text("color")
-        let image = options.text("image")
-        let radius = try options.int("blur", in: 1...256, default: 0)
-        let given = [color.map { _ in "color" }, image.map { _ in "image" }, radius > 0 ? "blur" : nil].compactMap(
-            \.self)
-        guard given.count < 2 else {
-            throw MediaGraphError.invalidParameter(
-                .init(
-                    "options of background", expected: "one of color, image and blur",
-                    actual: given.joined(separator: " and ")))
-        }
-        if let image {
-            content = .picture(try Picture.load(image, for: Self.name))
-        } else if radius > 0 {
-            content = .blur(radius: radius)
-        } else {
-            content = .picture(try Self.picture(color ?? "202020"))
-        }
-    }
+    static func validate(_ options: HandlerOptions) throws { _ = try Settings(options) }
 
-    private static func picture(_ color: String) throws(MediaGraphError) -> Picture {
-        guard color.utf8.count == 6, let value = UInt32(color, radix: 16), let picture = Picture(color: value) else {
-            throw .invalidParameter(
-                .init(
-                    "option color of background", expected: "six hexadecimal digits, such as 00b140",
-                    actual: "\"\(color)\""))
+    init(options: HandlerOptions) throws {
+        switch try Settings(options) {
+        case .color(let color):
+            guard let picture = Picture(color: color) else {
+                throw MediaGraphError.allocationFailed(.init("a picture of one colour"))
+            }
+            content = .picture(picture)
+        case .image(let path): content = .picture(try Picture.load(path, for: Self.name))
+        case .blur(let radius): content = .blur(radius: radius)
         }
-        return picture
     }
 
     mutating func process(_ frame: inout VideoFrame) throws -> Verdict {

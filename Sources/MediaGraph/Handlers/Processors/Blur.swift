@@ -16,6 +16,8 @@ struct Blur: VideoProcessor, NamedHandler {
     private let area: FrameArea
     private var fitted: (info: VideoInfo, blur: RegionBlur)?
 
+    static func validate(_ options: HandlerOptions) throws { _ = try Self(options: options) }
+
     init(options: HandlerOptions) throws {
         radius = try options.int("radius", in: 1...256, default: 16)
         area = try FrameArea(options)

@@ -19,6 +19,8 @@ struct Despill: VideoProcessor, NamedHandler {
     /// In 256ths.
     private let strength: Int16
 
+    static func validate(_ options: HandlerOptions) throws { _ = try Self(options: options) }
+
     init(options: HandlerOptions) throws {
         screen = try options.choice("color", default: .green)
         strength = Int16((try options.double("strength", in: 0...1, default: 1) * 256).rounded())
