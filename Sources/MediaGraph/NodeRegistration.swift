@@ -6,7 +6,8 @@ public enum Nodes {
     private static let outcome = Mutex<Result<Void, RegistrationError>?>(nil)
 
     static let all: [ElementImplementation.Type] = [
-        VideoSourceElement.self, PreprocessorElement.self, RawDataPipeElement.self, FrameObserverElement.self,
+        VideoSourceElement.self, PreprocessorElement.self, AlphaChannelElement.self, RawDataPipeElement.self,
+        FrameObserverElement.self,
     ]
 
     /// The nodes' names in descriptions.

@@ -90,7 +90,28 @@ func subscribeInAllWays(_ policy: String) async throws {
     withExtendedLifetime((stays, leaves)) {}
 }
 
+/// Masks that are switched, one that isn't there, and the handlers that keep pictures and converters.
+func people() async throws {
+    let graph = try Graph(
+        """
+        videosource handler=counter pace=fast options="frames=60,width=160,height=90" ! alphachannel name=a !
+        tee name=t ! queue ! rawdatapipe name=p
+        t. ! queue ! videoconvert ! preprocessor handler=despill ! preprocessor handler=background options=blur=8 !
+        preprocessor handler=blur ! preprocessor handler=watermark options=clock=%T ! fakesink
+        """)
+    // The element, not the node: a handler that keeps the graph it belongs to keeps it for ever.
+    let alpha = try graph.element("a")
+    try graph.rawDataPipe("p").receive { frame in try alpha.setProperty("enabled", to: frame.alpha == nil) }
+    _ = try await graph.run()
+    let element = Element(factory: "alphachannel")!
+    try element.setProperty("mask", to: "nosuchmask")
+    let isSupported = try element.property("supported", as: Bool.self)
+    precondition(!isSupported)
+}
+
 switch scenario {
+case "people":
+    try await people()
 case "filter":
     try filter()
 case "states":

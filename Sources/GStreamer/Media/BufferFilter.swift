@@ -61,9 +61,25 @@ public final class BufferFilter {
     }
 
     /// Makes the element. It starts with the first buffer: until then properties that are locked while it runs can be set.
-    public init(_ factory: String) throws(BufferFilterError) {
+    /// `sinkPad` is for elements that call theirs otherwise.
+    public convenience init(_ factory: String, sinkPad: String = "sink") throws(BufferFilterError) {
         guard let element = Element(factory: factory) else { throw .noSuchElement(factory) }
-        guard let sink = element.staticPad("sink"), let source = element.staticPad("src"),
+        try self.init(element, called: factory, sinkPad: sinkPad)
+    }
+
+    /// Several elements as one, from a description in `gst-launch-1.0` syntax with one end open on either side.
+    public convenience init(parsing description: String) throws(BufferFilterError) {
+        GStreamerRuntime.initialize()
+        var error: UnsafeMutablePointer<GError>?
+        let bin = gst_parse_bin_from_description_full(description, 1, nil, GST_PARSE_FLAG_FATAL_ERRORS, &error)
+        let element = bin.map { Element(taking: UnsafeMutableRawPointer($0)) }
+        if let error { throw .cannotStart(description, reason: GLibError(taking: error).message) }
+        guard let element else { throw .wrongPads(description) }
+        try self.init(element, called: description, sinkPad: "sink")
+    }
+
+    private init(_ element: Element, called factory: String, sinkPad: String) throws(BufferFilterError) {
+        guard let sink = element.staticPad(sinkPad), let source = element.staticPad("src"),
             sink.direction == .sink, source.direction == .source
         else { throw .wrongPads(factory) }
         self.factory = factory

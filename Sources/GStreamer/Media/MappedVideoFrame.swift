@@ -62,6 +62,26 @@ public struct MappedVideoFrame: ~Copyable, ~Escapable {
     }
 }
 
+extension MappedVideoFrame {
+    /// Sets alpha to its largest in every pixel, in formats with 8 bits of it; nothing happens in those without.
+    mutating func makeOpaque() {
+        guard let format = frame.pointee.info.finfo,
+            format.pointee.flags.rawValue & GST_VIDEO_FORMAT_FLAG_ALPHA.rawValue != 0, format.pointee.depth.3 == 8
+        else { return }
+        let plane = Int(format.pointee.plane.3)
+        let step = Int(format.pointee.pixel_stride.3)
+        var row = base(plane) + Int(format.pointee.poffset.3)
+        for _ in 0..<height {
+            if step == 1 {
+                row.update(repeating: 255, count: width)
+            } else {
+                for x in 0..<width { row[x * step] = 255 }
+            }
+            row += stride(plane: plane)
+        }
+    }
+}
+
 /// Whether a mapped buffer is written to.
 public enum MapMode: Sendable {
     case read, readWrite

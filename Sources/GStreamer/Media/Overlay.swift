@@ -8,15 +8,14 @@ public final class Overlay {
     /// The visible part of `picture`, scaled into `place` in frames of `info`. `opacity` is 0…1. `nil` when it can't be
     /// converted.
     public init?(_ picture: Picture, onto info: VideoInfo, at place: VideoConverter.Rectangle, opacity: Double) {
-        let isYUV = info.raw.finfo.pointee.flags.rawValue & GST_VIDEO_FORMAT_FLAG_YUV.rawValue != 0
         // Left to itself the blender turns RGB into limited-range BT.601 whatever the frame is: it gets the frame's own
         // colorimetry, and has nothing to turn.
         var raw = GstVideoInfo()
-        let format = isYUV ? GST_VIDEO_FORMAT_AYUV : GST_VIDEO_FORMAT_BGRA
+        let format = info.isYUV ? GST_VIDEO_FORMAT_AYUV : GST_VIDEO_FORMAT_BGRA
         guard place.width > 0, place.height > 0,
             gst_video_info_set_format(&raw, format, guint(place.width), guint(place.height)) != 0
         else { return nil }
-        if isYUV { raw.colorimetry = info.raw.colorimetry }
+        if info.isYUV { raw.colorimetry = info.raw.colorimetry }
         // The converter insists on one rate, though a still picture has none to speak of.
         (raw.fps_n, raw.fps_d) = (picture.info.raw.fps_n, picture.info.raw.fps_d)
         guard

@@ -1,6 +1,6 @@
 import CGStreamer
 
-/// One still picture with alpha (BGRA), rendered by a small pipeline.
+/// One still picture with alpha (BGRA).
 public final class Picture {
     /// Why there is no picture.
     public enum Failure: Error, Sendable, Equatable, CustomStringConvertible {
@@ -24,21 +24,29 @@ public final class Picture {
     /// The part outside of which nothing is visible.
     public let visible: VideoConverter.Rectangle
 
-    /// A line of text, white with a dark outline, 48 pixels high, drawn by GStreamer's `textoverlay`.
-    public convenience init(text: String) throws(Failure) {
-        let description = """
-            videotestsrc num-buffers=1 pattern=solid-color foreground-color=0 ! video/x-raw, format=BGRA, \
-            width=4096, height=128 ! textoverlay name=picture wrap-mode=none auto-resize=false \
-            font-desc="Sans Bold 48px" halignment=center valignment=center ! appsink name=out
-            """
-        // textoverlay reads Pango's markup, and a "<" that is none would be a GLib warning.
-        let escaped = takeString(g_markup_escape_text(text, -1)) ?? ""
-        try self.init(
-            rendering: description, property: "text", escaped,
-            needs: [
-                ("videotestsrc", "gstreamer1.0-plugins-base"), ("textoverlay", "gstreamer1.0-plugins-base"),
-                ("appsink", "gstreamer1.0-plugins-base"),
-            ])
+    /// One colour, red, green and blue from the high byte down.
+    public init?(color: UInt32) {
+        guard let info = VideoInfo(.bgra, width: 16, height: 16), let buffer = Buffer(size: info.size) else {
+            return nil
+        }
+        let pixel = [
+            UInt8(truncatingIfNeeded: color), UInt8(truncatingIfNeeded: color >> 8),
+            UInt8(truncatingIfNeeded: color >> 16), 255,
+        ]
+        for index in 0..<16 * 16 { gst_buffer_fill(buffer.raw, gsize(index * 4), pixel, 4) }
+        self.buffer = buffer
+        self.info = info
+        visible = VideoConverter.Rectangle(x: 0, y: 0, width: 16, height: 16)
+    }
+
+    /// BGRA; throws when nothing in it can be seen.
+    init(_ buffer: consuming Buffer, _ info: VideoInfo) throws(Failure) {
+        guard let visible = buffer.access.withVideoFrame(info, .read, { Self.visiblePart(of: $0) }) ?? nil else {
+            throw .empty
+        }
+        self.buffer = buffer
+        self.info = info
+        self.visible = visible
     }
 
     /// A PNG file.
@@ -54,7 +62,7 @@ public final class Picture {
             ])
     }
 
-    private init(
+    private convenience init(
         rendering description: String, property: String, _ value: String, needs: [(element: String, package: String)]
     ) throws(Failure) {
         GStreamerRuntime.initialize()
@@ -65,12 +73,7 @@ public final class Picture {
         let sample = try Self.render(description, property, value)
         guard let buffer = sample.buffer, let caps = sample.caps, let info = VideoInfo(caps), info.format == .bgra
         else { throw .failed("the picture isn't BGRA") }
-        guard let visible = buffer.withVideoFrame(info, .read, { Self.visiblePart(of: $0) }) ?? nil else {
-            throw .empty
-        }
-        self.buffer = buffer.retained
-        self.info = info
-        self.visible = visible
+        try self.init(buffer.retained, info)
     }
 
     private static func render(_ description: String, _ property: String, _ value: String) throws(Failure) -> Sample {

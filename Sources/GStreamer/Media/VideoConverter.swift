@@ -7,6 +7,8 @@ public final class VideoConverter {
     private let pool: VideoBufferPool
     public let input: VideoInfo
     public let output: VideoInfo
+    /// From planar YUV to A420 GStreamer 1.22 sets alpha to 128 (`videoconvert` too); from other formats to 255.
+    private let leavesAlphaWrong: Bool
 
     /// A part of a picture, in pixels.
     public struct Rectangle: Sendable, Hashable {
@@ -47,6 +49,8 @@ public final class VideoConverter {
         self.pool = pool
         self.input = input
         self.output = output
+        let inputHasAlpha = input.raw.finfo.pointee.flags.rawValue & GST_VIDEO_FORMAT_FLAG_ALPHA.rawValue != 0
+        leavesAlphaWrong = output.format == .a420 && !inputHasAlpha
     }
 
     deinit { gst_video_converter_free(converter) }
@@ -61,6 +65,7 @@ public final class VideoConverter {
         let done: Bool?? = buffer.withVideoFrame(input, .read) { source in
             result.access.withVideoFrame(output, .readWrite) { target in
                 gst_video_converter_frame(converter, source.frame, target.frame)
+                if leavesAlphaWrong { target.makeOpaque() }
                 return true
             }
         }
@@ -81,6 +86,7 @@ public final class VideoConverter {
         guard let result = pool.acquire() else { return nil }
         let done: Bool? = result.access.withVideoFrame(output, .readWrite) { target in
             gst_video_converter_frame(converter, frame.frame, target.frame)
+            if leavesAlphaWrong { target.makeOpaque() }
             return true
         }
         guard done == true else { return nil }

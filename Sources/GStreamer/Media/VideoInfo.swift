@@ -33,6 +33,8 @@ public struct VideoInfo: @unchecked Sendable, Equatable {
     /// `nil` for a format that the nodes don't carry; `formatName` names it.
     public var format: VideoFormat? { VideoFormat(raw.finfo.pointee.format) }
     public var formatName: String { String(cString: raw.finfo.pointee.name) }
+    /// Luma and chroma rather than red, green and blue.
+    public var isYUV: Bool { raw.finfo.pointee.flags.rawValue & GST_VIDEO_FORMAT_FLAG_YUV.rawValue != 0 }
     public var framesPerSecond: Fraction {
         get { Fraction(raw.fps_n, raw.fps_d) }
         set { (raw.fps_n, raw.fps_d) = (newValue.numerator, newValue.denominator) }
@@ -157,7 +159,6 @@ extension VideoInfo {
     {
         guard var result = VideoInfo(format, width: size.width, height: size.height, framesPerSecond: framesPerSecond)
         else { return nil }
-        let isYUV = raw.finfo.pointee.flags.rawValue & GST_VIDEO_FORMAT_FLAG_YUV.rawValue != 0
         if isYUV == format.isYUV {
             // The converter refuses to change interlacing, and would shift colours if range or matrix changed.
             result.raw.colorimetry = raw.colorimetry

@@ -72,3 +72,34 @@ extension Caps {
         Caps(taking: gst_video_make_raw_caps(nil, 0))
     }
 }
+
+extension Caps {
+    /// What these can be converted to: the same video in one of `formats` (any, when empty), which may have another matrix
+    /// and range unless that `keepsColorimetry`. Only for memory that the CPU reads.
+    public func reformatted(to formats: [VideoFormat], keepsColorimetry: Bool = false) -> Caps {
+        let result = gst_caps_new_empty()!
+        for index in 0..<gst_caps_get_size(raw) {
+            guard let features = gst_caps_get_features(raw, index),
+                gst_caps_features_contains(features, "memory:SystemMemory") != 0
+                    || gst_caps_features_get_size(features) == 0
+            else { continue }
+            let structure = gst_structure_copy(gst_caps_get_structure(raw, index))!
+            gst_structure_remove_field(structure, "format")
+            if !keepsColorimetry {
+                gst_structure_remove_field(structure, "colorimetry")
+                gst_structure_remove_field(structure, "chroma-site")
+            }
+            guard !formats.isEmpty else {
+                gst_caps_append_structure(result, structure)
+                continue
+            }
+            for format in formats {
+                let copy = gst_structure_copy(structure)!
+                Value(format.gstreamerName).read { gst_structure_set_value(copy, "format", $0) }
+                gst_caps_append_structure(result, copy)
+            }
+            gst_structure_free(structure)
+        }
+        return Caps(taking: gst_caps_simplify(result))
+    }
+}

@@ -73,6 +73,16 @@ public struct VideoFrame: ~Copyable, ~Escapable {
             height: height, stride: mapped.stride(plane: index), pixelStride: pixelStride)
     }
 
+    /// The alpha plane, one byte a pixel, of exactly `width`×`height`; `nil` in formats without one (in packed formats alpha
+    /// is a component of each pixel).
+    public var alpha: VideoPlane? {
+        @_lifetime(borrow self)
+        borrowing get {
+            guard format.index(of: .alpha) != nil else { return nil }
+            return try? plane(.alpha)
+        }
+    }
+
     /// A plane for editing. Throws when the format has none such.
     @_lifetime(&self)
     @inlinable

@@ -25,6 +25,9 @@ public struct VideoPlane: ~Escapable {
     /// Bytes of one row's pixels.
     @inlinable public var rowLength: Int { width * pixelStride }
 
+    /// Bytes of all pixels, without padding between rows.
+    @inlinable public var byteCount: Int { rowLength * height }
+
     /// The pixels of one row, without padding.
     @_lifetime(copy self)
     @inlinable

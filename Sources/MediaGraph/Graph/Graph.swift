@@ -205,6 +205,8 @@ public final class Graph: Sendable {
         case .buffering(let percent): tell(.buffering(percent: percent))
         case .element(let structure) where structure.name == StreamStatus.eventName:
             tell(.streamStatus(node: message.sourceName, isOn: structure["on"] ?? false))
+        case .element(let structure) where structure.name == AlphaChannelElement.announcement:
+            tell(.alphaChannel(node: message.sourceName, isEnabled: structure["enabled"] ?? false))
         case .element(let structure): tell(.element(name: message.sourceName, structure))
         default: break
         }

@@ -5,6 +5,8 @@ public enum GraphEvent: Sendable {
     case stateChanged(State)
     /// A pipe's sender started or stopped.
     case streamStatus(node: String, isOn: Bool)
+    /// The frames of an `alphachannel` carry alpha from now on, or no longer do.
+    case alphaChannel(node: String, isEnabled: Bool)
     case warning(ElementFailure)
     /// A late buffer, as an element reported it.
     case qualityOfService(element: String, jitter: Int64, processed: UInt64, dropped: UInt64)

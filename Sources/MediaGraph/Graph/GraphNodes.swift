@@ -193,7 +193,7 @@ extension Graph {
         return element
     }
 
-    private func node(_ name: String, _ factory: String) throws(GraphError) -> Element {
+    func node(_ name: String, _ factory: String) throws(GraphError) -> Element {
         let element = try element(name)
         guard element.factoryName == factory else {
             throw .wrongKind(name: name, expected: factory, actual: element.factoryName ?? element.typeName)

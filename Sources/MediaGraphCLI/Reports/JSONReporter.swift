@@ -35,6 +35,12 @@ struct JSONReporter: RunReporter {
         var on: Bool
     }
 
+    private struct Alpha: Encodable {
+        var event = "alpha"
+        var node: String
+        var enabled: Bool
+    }
+
     private struct ElementMessage: Encodable {
         var event = "message"
         var element: String
@@ -72,6 +78,7 @@ struct JSONReporter: RunReporter {
     mutating func event(_ event: GraphEvent) {
         switch event {
         case .streamStatus(let node, let isOn): print(Status(node: node, on: isOn))
+        case .alphaChannel(let node, let isEnabled): print(Alpha(node: node, enabled: isEnabled))
         case .warning(let warning):
             print(
                 ProblemEvent(

@@ -36,7 +36,7 @@ struct LeakTests {
 
     @Test(
         "graphs leak nothing, however they end",
-        arguments: ["graph", "live-graph", "frames", "delegates", "dropped-graph", "errors", "filter"])
+        arguments: ["graph", "live-graph", "frames", "delegates", "dropped-graph", "errors", "filter", "people"])
     func graphs(scenario: String) throws {
         let (child, alive) = try run(scenario)
         #expect(child.status == 0, "\(child.errors.suffix(2000))")

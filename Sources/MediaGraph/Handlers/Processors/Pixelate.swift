@@ -8,16 +8,11 @@ import GStreamer
 struct Pixelate: VideoProcessor, NamedHandler {
     static let name = "pixelate"
     static let summary = "Hides a rectangle, or all of it, behind coarse blocks"
-    static let options = [
-        HandlerOption("block", default: "16", "side of a block in pixels, 2 to 128"),
-        HandlerOption("x", default: "0", "left edge of the rectangle, 0 to 1 of the frame's width"),
-        HandlerOption("y", default: "0", "top edge, 0 to 1 of the frame's height"),
-        HandlerOption("width", default: "1", "width, 0 to 1 of the frame's; what is beyond the frame is cut off"),
-        HandlerOption("height", default: "1", "height, 0 to 1 of the frame's"),
-    ]
+    static let options =
+        [HandlerOption("block", default: "16", "side of a block in pixels, 2 to 128")] + FrameArea.options
 
     private let block: Int
-    private let area: (x: Double, y: Double, width: Double, height: Double)
+    private let area: FrameArea
     /// The sums of the columns of one row of blocks, and its means; kept from frame to frame.
     private var sums: [UInt16] = []
     private var means: [UInt8] = []
@@ -27,17 +22,12 @@ struct Pixelate: VideoProcessor, NamedHandler {
 
     init(options: HandlerOptions) throws {
         block = try options.int("block", in: 2...128, default: 16)
-        area = (
-            try options.double("x", in: 0...1, default: 0), try options.double("y", in: 0...1, default: 0),
-            try options.double("width", in: 0...1, default: 1), try options.double("height", in: 0...1, default: 1)
-        )
+        area = try FrameArea(options)
     }
 
     mutating func process(_ frame: inout VideoFrame) throws -> Verdict {
         let format = frame.format
-        let isSubsampled = format.isYUV
-        let columns = Self.pixels(area.x, area.width, of: frame.width, even: isSubsampled)
-        let rows = Self.pixels(area.y, area.height, of: frame.height, even: isSubsampled)
+        let (columns, rows) = area.pixels(width: frame.width, height: frame.height, even: format.isYUV)
         let (width, height, alphaOffset) = (frame.width, frame.height, format.alphaOffset)
         for plane in format.planes where plane != .alpha {
             var pixels = try frame.mutablePlane(plane)
@@ -46,18 +36,6 @@ struct Pixelate: VideoProcessor, NamedHandler {
             average(&pixels, across, down, alphaOffset: alphaOffset)
         }
         return .pass
-    }
-
-    /// The pixels that a stretch of the frame touches.
-    private static func pixels(_ start: Double, _ length: Double, of total: Int, even: Bool) -> Range<Int> {
-        guard length > 0 else { return 0..<0 }
-        var first = Int((start * Double(total)).rounded(.down))
-        var end = min(total, Int(((start + length) * Double(total)).rounded(.up)))
-        if even {
-            first -= first % 2
-            end = min(total, end + end % 2)
-        }
-        return min(first, end)..<end
     }
 
     /// The borders of the blocks in one direction of a plane.

@@ -1,18 +1,22 @@
 import GStreamer
 
-/// Marks every frame with a text or a picture: `preprocessor handler=watermark options="text=\"on air\",corner=top-left"`.
+/// Marks every frame with a text, a clock or a picture: `preprocessor handler=watermark options="text=\"on air\",clock=%T"`.
 ///
-/// The mark is rendered once, when the graph starts, by GStreamer (`textoverlay` or `pngdec`), fitted to the frames when
-/// their format or size changes, and blended by `GstVideoOverlayComposition`. Where a frame is transparent the mark makes
-/// it opaque. It lies in the frame as it is stored, before rotation.
+/// The mark is rendered by GStreamer (`textoverlay` or `pngdec`) when the graph starts, with a clock each time that its text
+/// changes, fitted to the frames when their format or size changes, and blended by `GstVideoOverlayComposition`. The clock
+/// shows the time of capture, where a frame has it, or else the time now. Where a frame is transparent the mark makes it
+/// opaque. It lies in the frame as it is stored, before rotation.
 ///
 /// A missing element is `unsupported` with its Debian package, a text that can't be drawn or a picture that can't be read
 /// `invalidParameter`.
 struct Watermark: VideoProcessor, NamedHandler {
     static let name = "watermark"
-    static let summary = "Marks every frame with a text or a picture"
+    static let summary = "Marks every frame with a text, a clock or a picture"
     static let options = [
         HandlerOption("text", default: "MediaGraph", "one line of at most 64 characters"),
+        HandlerOption(
+            "clock", default: "none",
+            "the local time of capture behind the text, in strftime's format: %H:%M:%S, or %F %T with the date"),
         HandlerOption("image", default: "none", "a PNG file instead of the text; its alpha counts"),
         HandlerOption(
             "corner", default: "bottom-right", "top-left, top-right, bottom-left, bottom-right or center"),
@@ -30,7 +34,8 @@ struct Watermark: VideoProcessor, NamedHandler {
         case center
     }
 
-    private let picture: Picture
+    private var picture: Picture
+    private var clock: ClockText?
     private let corner: Corner
     private let position: (x: Int, y: Int)?
     private let size: Double
@@ -43,7 +48,8 @@ struct Watermark: VideoProcessor, NamedHandler {
         let position: (x: Int, y: Int)?
         let size: Double
         let opacity: Double
-        let text: String
+        let text: String?
+        let clock: String?
         let image: String?
 
         init(_ options: HandlerOptions) throws {
@@ -58,14 +64,14 @@ struct Watermark: VideoProcessor, NamedHandler {
                     .init("options of watermark", expected: "both x and y, or neither", actual: "one of them"))
             }
             position = x < 0 ? nil : (x, y)
-            let text = options.text("text")
+            text = options.text("text")
+            clock = options.text("clock")
             image = options.text("image")
-            guard text == nil || image == nil else {
+            guard image == nil || (text == nil && clock == nil) else {
                 throw MediaGraphError.invalidParameter(
                     .init("options of watermark", expected: "text or image", actual: "both"))
             }
-            self.text = text ?? "MediaGraph"
-            if image == nil { try Watermark.check(self.text) }
+            if let text { try ClockText.check(text) }
         }
     }
 
@@ -74,38 +80,23 @@ struct Watermark: VideoProcessor, NamedHandler {
     init(options: HandlerOptions) throws {
         let settings = try Settings(options)
         (corner, position, size, opacity) = (settings.corner, settings.position, settings.size, settings.opacity)
-        picture = try settings.image.map(Self.load) ?? Self.draw(settings.text)
-    }
-
-    private static func check(_ text: String) throws(MediaGraphError) {
-        guard 1...64 ~= text.count, !text.contains(where: \.isNewline) else {
-            throw .invalidParameter(
-                .init(
-                    "option text of watermark", expected: "one line of 1 to 64 characters",
-                    actual: text.contains(where: \.isNewline) ? "several lines" : "\(text.count)"))
+        if let image = settings.image {
+            picture = try Picture.load(image, for: Self.name)
+        } else if let format = settings.clock {
+            let clock = try ClockText(settings.text, format)
+            (picture, self.clock) = (try clock.picture, clock)
+        } else {
+            picture = try ClockText.draw(settings.text ?? "MediaGraph", with: TextRenderer.forMarks())
         }
-    }
-
-    private static func draw(_ text: String) throws(MediaGraphError) -> Picture {
-        do { return try Picture(text: text) } catch {
-            throw refusal(error, "option text of watermark", "a text that can be seen and a font to draw it with")
-        }
-    }
-
-    private static func load(_ path: String) throws(MediaGraphError) -> Picture {
-        do { return try Picture(pngFile: path) } catch {
-            throw refusal(error, "option image of watermark", "a PNG file with something to see")
-        }
-    }
-
-    private static func refusal(_ failure: Picture.Failure, _ subject: String, _ expected: String) -> MediaGraphError {
-        if case .missingElement = failure { return .unsupported(.init("watermark", actual: "\(failure)")) }
-        return .invalidParameter(.init(subject, expected: expected, actual: "\(failure)"))
     }
 
     mutating func process(_ frame: inout VideoFrame) throws -> Verdict {
         guard opacity > 0 else { return .pass }
         let info = frame.info
+        if let changed = try clock?.picture(at: frame.captureTime) {
+            picture = changed
+            fitted = nil
+        }
         if fitted?.info != info {
             guard let overlay = Overlay(picture, onto: info, at: place(in: info), opacity: opacity) else {
                 throw MediaGraphError.allocationFailed(.init("the mark for \(info.width)×\(info.height)"))

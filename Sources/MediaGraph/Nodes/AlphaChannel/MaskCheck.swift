@@ -1,0 +1,11 @@
+/// `mask=` must be a description whose elements are here.
+struct MaskCheck: DescriptionCheck {
+    func problems(in element: DescribedElement) -> [Diagnostic] {
+        guard element.factory == "alphachannel", let mask = element.property("mask"), let text = mask.value,
+            !text.allSatisfy(\.isWhitespace), !text.utf8.contains(0)
+        else { return [] }
+        return DescriptionChecks.problems(in: DescriptionParser.parse(Array(text.utf8)))
+            .filter { $0.severity == .error }.prefix(1)
+            .map { mask.diagnostic("in mask: \($0.message)", hint: $0.hint) }
+    }
+}

@@ -1,0 +1,373 @@
+import GStreamer
+import MediaGraph
+import MediaGraphTesting
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct AlphaChannelTests {
+    init() throws { try Nodes.register() }
+
+    /// Left half pure green, right half red.
+    private static func screen(width: Int = 64, height: Int = 32) throws -> TestFrame {
+        var frame = TestFrame(.init(.rgba), width: width, height: height, filledWith: 255)
+        for y in 0..<height {
+            for x in 0..<width {
+                frame[.packed, x, y, 0] = x < width / 2 ? 0 : 255
+                frame[.packed, x, y, 1] = x < width / 2 ? 255 : 0
+                frame[.packed, x, y, 2] = 0
+            }
+        }
+        return try frame.converted(to: .i420Limited)
+    }
+
+    private static let caps = "video/x-raw,format=I420,width=64,height=32,framerate=30/1"
+
+    private func harness(_ properties: (String, String)...) throws -> Harness {
+        let element = try #require(Element(factory: "alphachannel"))
+        for (name, value) in properties { try element.setProperty(name, parsing: value) }
+        return Harness(element, sink: "sink", source: "src")
+    }
+
+    /// The green half is transparent and the other isn't.
+    private func expectMask(_ frame: TestFrame) throws {
+        let alpha = try #require(frame.plane(.alpha))
+        #expect(alpha.count == frame.width * frame.height)
+        // Between them chroma is a mixture.
+        for y in 0..<frame.height {
+            for x in 0..<frame.width where abs(x - frame.width / 2) > 3 {
+                guard (frame[.alpha, x, y] < 10) != (x < frame.width / 2) else { continue }
+                Issue.record("alpha \(frame[.alpha, x, y]) at \(x),\(y)")
+                return
+            }
+        }
+    }
+
+    @Test("AL-1 can it be enabled, does the device support it, enable, is it enabled: each with a true answer")
+    func order() throws {
+        let graph = try Graph("videotestsrc ! alphachannel name=a ! fakesink")
+        let alpha = try graph.alphaChannel("a")
+        #expect(alpha.canEnable && alpha.isSupported && !alpha.isEnabled)
+        try alpha.enable(true)
+        #expect(alpha.isEnabled)
+        try alpha.enable(false)
+        #expect(!alpha.isEnabled)
+    }
+
+    @Test("AL-1 enabling where it isn't permitted is a typed error, and losing the permission turns it off")
+    func permission() throws {
+        let graph = try Graph("videotestsrc ! alphachannel name=a permitted=false ! fakesink")
+        let alpha = try graph.alphaChannel("a")
+        #expect(!alpha.canEnable)
+        let error = #expect(throws: MediaGraphError.self) { try alpha.enable(true) }
+        #expect(error?.code == .notPermitted && !alpha.isEnabled)
+        try alpha.set("permitted", to: true)
+        try alpha.enable(true)
+        try alpha.set("permitted", to: false)
+        #expect(!alpha.isEnabled)
+    }
+
+    @Test(
+        "AL-1 enabling with a mask that this machine hasn't, or that makes no alpha, is a typed error that says why",
+        arguments: [
+            ("nosuchmask", "no element \"nosuchmask\""), ("jpegenc", "can't be negotiated"),
+            ("fakesink", "not one sink and one src pad that are open"),
+        ])
+    func unsupported(mask: String, reason: String) throws {
+        let element = try #require(Element(factory: "alphachannel"))
+        try element.setProperty("mask", to: mask)
+        #expect(try !element.property("supported", as: Bool.self))
+        let graph = try Graph("videotestsrc ! alphachannel name=a ! fakesink")
+        let alpha = try graph.alphaChannel("a")
+        try alpha.set("mask", to: mask)
+        #expect(!alpha.isSupported)
+        let error = #expect(throws: MediaGraphError.self) { try alpha.enable(true) }
+        #expect(error?.code == .unsupported && !alpha.isEnabled)
+        #expect("\(error!)".hasPrefix("mask \"\(mask)\": expected elements that give alpha, got"), "\(error!)")
+    }
+
+    @Test("AL-1 a graph whose mask can't work doesn't start, and says why")
+    func refusedStart() async throws {
+        let graph = try Graph("videotestsrc num-buffers=1 ! alphachannel name=a enabled=true ! fakesink")
+        try graph.alphaChannel("a").set("mask", to: "nosuchmask")
+        let error = await #expect(throws: GraphError.self) { try await graph.run() }
+        #expect("\(error!)".contains("nosuchmask"), "\(error!)")
+    }
+
+    @Test("AL-1 a mask with an unknown element is found by a description's check")
+    func checked() {
+        let error = #expect(throws: GraphError.self) {
+            try Graph("videotestsrc ! alphachannel mask=\"alpah method=green\" ! fakesink")
+        }
+        #expect("\(error!)".contains("in mask: no element \"alpah\""), "\(error!)")
+    }
+
+    @Test("AL-1 enabling where downstream takes no alpha is refused, and frames go on without")
+    func downstream() throws {
+        let harness = try harness()
+        harness.setSinkCaps(Self.caps)
+        harness.setSourceCaps(Self.caps)
+        let frame = try Self.screen()
+        #expect(harness.push(frame.bytes) == .ok)
+        let error = #expect(throws: PropertyError.self) { try harness.element.setProperty("enabled", to: true) }
+        #expect("\(error!)".contains("downstream takes no A420"), "\(error!)")
+        #expect(harness.push(frame.bytes) == .ok)
+    }
+
+    @Test("AL-2 on, frames carry an alpha plane of exactly width×height; off, none, and the very buffer goes by")
+    func planes() throws {
+        let harness = try harness()
+        harness.setSourceCaps(Self.caps)
+        let frame = try Self.screen()
+        let buffer = Buffer(frame.bytes)
+        let address = buffer.address
+        harness.push(buffer)
+        guard let off = harness.pull() else {
+            Issue.record("nothing came out")
+            return
+        }
+        #expect(off.address == address && off.bytes == frame.bytes)
+        try harness.element.setProperty("enabled", to: true)
+        harness.push(frame.bytes)
+        guard let on = harness.pull() else {
+            Issue.record("nothing came out")
+            return
+        }
+        try expectMask(TestFrame(FrameFormat(.a420, range: .limited), width: 64, height: 32, bytes: on.bytes))
+    }
+
+    @Test("AL-2 alpha is nil in frames that have none, and exactly width×height in those that do")
+    func absent() throws {
+        struct Look: VideoProcessor {
+            var areas: [Int?] = []
+            mutating func process(_ frame: inout VideoFrame) throws -> Verdict {
+                guard let alpha = frame.alpha else {
+                    areas.append(nil)
+                    return .pass
+                }
+                #expect(alpha.width == frame.width && alpha.height == frame.height && alpha.pixelStride == 1)
+                areas.append(alpha.byteCount)
+                return .pass
+            }
+        }
+        var harness = ProcessorHarness(Look())
+        for (width, height) in [(1, 1), (3, 3), (64, 36), (641, 361)] {
+            for format in VideoFormat.allCases {
+                try harness.process(TestFrame(.init(format), width: width, height: height, filledWith: 9))
+                let expected: Int? = format == .a420 ? width * height : nil
+                #expect(harness.processor.areas.last == .some(expected), "\(format)")
+            }
+        }
+    }
+
+    @Test("AL-4 without a mask the alpha that frames come with goes on, byte for byte, and is taken away when off")
+    func upstream() throws {
+        for format in [VideoFormat.a420, .rgba] {
+            let harness = try harness(("mask", "\"\""), ("enabled", "true"))
+            harness.setSourceCaps("video/x-raw,format=\(format.gstreamerName),width=64,height=32,framerate=30/1")
+            let frame = TestFrame.noise(FrameFormat(format, range: .limited), width: 64, height: 32)
+            #expect(harness.push(frame.bytes) == .ok)
+            guard let out = harness.pull() else {
+                Issue.record("nothing came out")
+                return
+            }
+            let result = TestFrame(FrameFormat(.a420, range: .limited), width: 64, height: 32, bytes: out.bytes)
+            let expected = frame.plane(.alpha) ?? stride(from: 3, to: frame.bytes.count, by: 4).map { frame.bytes[$0] }
+            #expect(result.plane(.alpha) == expected)
+            if format == .a420 { #expect(result.bytes == frame.bytes) }
+            try harness.element.setProperty("enabled", to: false)
+            #expect(harness.push(frame.bytes) == .ok)
+            guard let off = harness.pull() else {
+                Issue.record("nothing came out")
+                return
+            }
+            #expect(off.bytes.count == 64 * 32 * 3 / 2)
+        }
+    }
+
+    @Test("AL-4 without a mask, where upstream gives no alpha, it isn't supported")
+    func noUpstreamAlpha() throws {
+        let graph = try Graph("videotestsrc ! video/x-raw,format=I420 ! alphachannel name=a mask=\"\" ! fakesink")
+        #expect(try !graph.alphaChannel("a").isSupported)
+        let other = try Graph("videotestsrc ! video/x-raw,format=RGBA ! alphachannel name=a mask=\"\" ! fakesink")
+        #expect(try other.alphaChannel("a").isSupported)
+    }
+
+    @Test("AL-4 without a mask, enabled from the start on frames without alpha, it's an error that says so")
+    func noAlphaAtStart() async throws {
+        let graph = try Graph(
+            "videotestsrc num-buffers=1 ! video/x-raw,format=I420 ! alphachannel mask=\"\" enabled=true ! fakesink")
+        let error = await #expect(throws: GraphError.self) { try await graph.run() }
+        #expect("\(error!)".contains("frames have no alpha, and there is no mask"), "\(error!)")
+    }
+
+    @Test("AL-4 the range of the values stays when a mask is put on")
+    func range() async throws {
+        let frames = [VideoFormat.i420, .nv12].map { format in
+            (0..<1).map { _ in TestFrame.noise(.init(format, range: .full), width: 32, height: 16, in: 0...255) }
+        }
+        for frames in frames {
+            let graph = try Graph(
+                """
+                videosource name=in pace=fast ! alphachannel mask="alpha method=set alpha=0.5" enabled=true !
+                rawdatapipe name=out format=A420
+                """)
+            let collector = FrameCollector()
+            try graph.videoSource("in").attach(FrameListSource(frames))
+            try graph.rawDataPipe("out").attach(collector)
+            try await graph.run()
+            let result = try #require(collector.frames.first)
+            #expect(result.format == FrameFormat(.a420, range: .full))
+            #expect(result.plane(.y) == frames[0].plane(.y))
+            #expect(result.plane(.alpha)?.allSatisfy { 127...128 ~= $0 } == true)
+        }
+    }
+
+    @Test("AL-3 every toggle is announced once, between the frames it separates, as an event and as a message")
+    func announced() async throws {
+        let harness = try harness()
+        let frame = try Self.screen()
+        harness.setSourceCaps(Self.caps)
+        harness.push(frame.bytes)
+        var seen = [harness.pulledEvents()]
+        for on in [true, true, false, true] {
+            try harness.element.setProperty("enabled", to: on)
+            // Turned to and fro between two frames: nothing has happened.
+            if !on {
+                try harness.element.setProperty("enabled", to: true)
+                try harness.element.setProperty("enabled", to: false)
+            }
+            harness.push(frame.bytes)
+            seen.append(harness.pulledEvents().filter { $0 != "segment" })
+        }
+        #expect(seen[0] == ["stream-start", "caps", "segment"])
+        let change = ["caps", "custom-downstream-sticky"]
+        #expect(Array(seen.dropFirst()) == [change, [], change, change])
+
+        let graph = try Graph(
+            "videosource handler=counter pace=fast options=frames=40 ! alphachannel name=a ! rawdatapipe name=p format=A420"
+        )
+        let alpha = try graph.alphaChannel("a")
+        let order = Log<String>()
+        let toggles = Task { [events = graph.events] in
+            for await event in events { if case .alphaChannel(_, let on) = event { order.add("\(on)") } }
+        }
+        let opaque = Log<Bool>()
+        try graph.rawDataPipe("p").receive { frame in
+            let number = try FrameNumber.read(frame)
+            let alphaPlane = try frame.plane(.alpha)
+            opaque.add(alphaPlane.row(0)[0] == 255)
+            if number % 10 == 9 { try alpha.enable(!alpha.isEnabled) }
+        }
+        try await graph.run()
+        await toggles.value
+        #expect(order.all == ["true", "false", "true"])
+        #expect(opaque.all.count == 40)
+    }
+
+    @Test("AL-3 it can be turned on and off a hundred times while frames flow, and none is lost")
+    func toggled() async throws {
+        let graph = try Graph(
+            """
+            videosource handler=counter pace=fast options="frames=300,width=64,height=36" !
+            alphachannel name=a ! rawdatapipe name=p
+            """)
+        let alpha = try graph.alphaChannel("a")
+        let numbers = Log<UInt32>()
+        try graph.rawDataPipe("p").receive { numbers.add(try FrameNumber.read($0)) }
+        let toggling = Task.detached {
+            for round in 0..<100 {
+                try alpha.enable(round % 2 == 0)
+                try await Task.sleep(for: .microseconds(300))
+            }
+        }
+        try await graph.run()
+        try await toggling.value
+        #expect(numbers.all == Array(0..<300))
+    }
+
+    @Test("EL-2 EOS, GAP, FLUSH, SEGMENT and caps changes pass the alpha channel in order, on and off")
+    func events() throws {
+        for on in ["true", "false"] {
+            let harness = try harness(("enabled", on))
+            harness.setSourceCaps("video/x-raw,format=I420,width=16,height=4,framerate=30/1")
+            harness.push([UInt8](repeating: 0, count: 96))
+            harness.setSourceCaps("video/x-raw,format=I420,width=32,height=4,framerate=30/1")
+            harness.push([UInt8](repeating: 0, count: 192))
+            harness.push(.gap(.milliseconds(66), .milliseconds(33)))
+            harness.push(.flushStart)
+            harness.push(.flushStop)
+            harness.push(.segment)
+            harness.push(.endOfStream)
+            #expect(
+                harness.pulledEvents().filter { $0 != "custom-downstream-sticky" } == [
+                    "stream-start", "caps", "segment", "caps", "segment", "gap", "flush-start", "flush-stop", "segment",
+                    "eos",
+                ])
+        }
+    }
+
+    @Test("VS-7 rotation and capture time stay on frames that get an alpha plane")
+    func metas() async throws {
+        var frame = try TestFrame.numbered(1, width: 64, height: 32)
+        frame.rotation = .clockwise90
+        let graph = try Graph(
+            "videosource name=in pace=fast ! alphachannel enabled=true ! rawdatapipe name=out format=A420")
+        let collector = FrameCollector()
+        try graph.videoSource("in").attach(FrameListSource([frame]))
+        try graph.rawDataPipe("out").attach(collector)
+        try await graph.run()
+        #expect(collector.frames.first?.rotation == .clockwise90)
+        #expect(collector.frames.first?.timestamp == frame.timestamp)
+    }
+}
+
+/// Frames with alpha through every node.
+@Suite(.timeLimit(.minutes(1))) struct AlphaNodesTests {
+    private static let formats: [VideoFormat] = [.a420, .rgba, .bgra, .argb, .abgr]
+    private static let sizes = [(1, 1), (2, 2), (3, 3), (426, 240), (641, 361)]
+
+    @Test(
+        "AL-2 A420 and RGBA go through source, pre-processor and pipe byte for byte, at odd sizes too",
+        arguments: formats)
+    func nodes(_ format: VideoFormat) async throws {
+        for (width, height) in Self.sizes {
+            let frames = (0..<3).map {
+                TestFrame.noise(FrameFormat(format, range: .limited), width: width, height: height, seed: $0)
+            }
+            let graph = try Graph(
+                """
+                videosource name=in pace=fast ! preprocessor name=look ! rawdatapipe name=out \
+                format=\(format.gstreamerName)
+                """)
+            let collector = FrameCollector()
+            let planes = Log<[UInt8]>()
+            try graph.videoSource("in").attach(FrameListSource(frames))
+            try graph.preprocessor("look").process { frame in
+                if format == .a420 { planes.add(TestFrame(frame).plane(.alpha)!) }
+                return .pass
+            }
+            try graph.rawDataPipe("out").attach(collector)
+            try await graph.run()
+            #expect(collector.frames.map(\.bytes) == frames.map(\.bytes), "\(width)×\(height)")
+            if format == .a420 { #expect(planes.all == frames.map { $0.plane(.alpha)! }) }
+        }
+    }
+
+    @Test("AL-2 a pipe that is asked for A420 keeps RGBA's alpha, and gives an opaque one where there was none")
+    func converted() async throws {
+        for format in [VideoFormat.rgba, .i420] {
+            let frame = TestFrame.noise(FrameFormat(format, range: .limited), width: 33, height: 17, in: 16...235)
+            let graph = try Graph("videosource name=in pace=fast ! rawdatapipe name=out format=A420")
+            let collector = FrameCollector()
+            try graph.videoSource("in").attach(FrameListSource([frame]))
+            try graph.rawDataPipe("out").attach(collector)
+            try await graph.run()
+            let alpha = try #require(collector.frames.first?.plane(.alpha))
+            #expect(
+                alpha
+                    == (format == .i420
+                        ? [UInt8](repeating: 255, count: 33 * 17)
+                        : stride(from: 3, to: frame.bytes.count, by: 4).map { frame.bytes[$0] }))
+        }
+    }
+}
