@@ -111,6 +111,3 @@ public func currentThread() -> UInt { UInt(pthread_self()) }
 /// Wall clock, Unix nanoseconds.
 @inlinable
 public func wallClockNanoseconds() -> UInt64 { UInt64(g_get_real_time()) * 1000 }
-
-/// A millisecond, for a thread of one's own that looks again and again. Never in a Swift task.
-public func sleepBriefly() { g_usleep(1000) }
