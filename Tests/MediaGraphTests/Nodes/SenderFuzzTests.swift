@@ -41,8 +41,11 @@ import Testing
             format: FrameFormat(random.pick(VideoFormat.allCases), range: random.pick([.full, .limited])),
             rotation: random.pick(Rotation.allCases),
             framesPerSecond: random.pick([nil, Fraction(30, 1), Fraction(0, 1), Fraction(-1, 2), Fraction(30, 0)]),
-            timestamp: random.pick([nil, .zero, .milliseconds(random.next() % 10000), ClockTime(nanoseconds: .max - 1)]))
-        if Bool.random(using: &random) { frame.pixelAspectRatio = random.pick([Fraction(1, 1), Fraction(4, 3), Fraction(0, 1)]) }
+            timestamp: random.pick([nil, .zero, .milliseconds(random.next() % 10000), ClockTime(nanoseconds: .max - 1)])
+        )
+        if Bool.random(using: &random) {
+            frame.pixelAspectRatio = random.pick([Fraction(1, 1), Fraction(4, 3), Fraction(0, 1)])
+        }
         return frame
     }
 
@@ -92,15 +95,20 @@ import Testing
     private final class Owned {
         let memory: UnsafeMutableRawBufferPointer
         let account: Account
-        init(_ memory: UnsafeMutableRawBufferPointer, _ account: Account) { (self.memory, self.account) = (memory, account) }
+        init(_ memory: UnsafeMutableRawBufferPointer, _ account: Account) {
+            (self.memory, self.account) = (memory, account)
+        }
         func free() {
             memory.deallocate()
             account.released.add(1, ordering: .relaxed)
         }
     }
 
-    @Test("VS-5 senders with random frames and call orders, from threads and tasks, break nothing; memory comes back once",
-        arguments: ["pace=fast block-timeout=2000000", "pace=live max-frames=1", "backpressure=drop-new rotation-tag=true"])
+    @Test(
+        "VS-5 senders with random frames and call orders, from threads and tasks, break nothing; memory comes back once",
+        arguments: [
+            "pace=fast block-timeout=2000000", "pace=live max-frames=1", "backpressure=drop-new rotation-tag=true",
+        ])
     func fuzz(settings: String) async throws {
         let seed = Self.environment["MEDIAGRAPH_FUZZ_SEED"].flatMap(UInt64.init) ?? UInt64.random(in: 0...UInt64.max)
         print("seed \(seed)")
@@ -108,7 +116,9 @@ import Testing
         do {
             // Caps change with nearly every frame; `videoconvert` and the pipe have to follow.
             let pipeline = try Pipeline(
-                parsing: "videosource name=src \(settings) ! tee name=t ! queue ! rawdatapipe t. ! queue ! fakesink sync=false")
+                parsing:
+                    "videosource name=src \(settings) ! tee name=t ! queue ! rawdatapipe t. ! queue ! fakesink sync=false"
+            )
             let source = RecordingSource()
             let element = try #require(pipeline.element(named: "src"))
             try NodeDoor.attach(source, to: element)

@@ -44,7 +44,8 @@ import Testing
         #expect(failure.element == "src" && failure.error.message == "src: the source: Broken()")
     }
 
-    @Test("VS-10 run is cancelled by a stop, which waits for its end; that is no error, and the next start runs it anew")
+    @Test(
+        "VS-10 run is cancelled by a stop, which waits for its end; that is no error, and the next start runs it anew")
     func cancelled() async throws {
         let log = Log<String>()
         let graph = try Graph("videosource name=src ! fakesink")
@@ -67,10 +68,16 @@ import Testing
         let goOn = Atomic<Bool>(false)
         let graph = try Graph("videosource name=src stop-timeout=20000000 ! fakesink")
         try graph.videoSource("src").attach(
-            TaskSource { _ in while !goOn.load(ordering: .acquiring) { try? await Task.sleep(for: .milliseconds(1)); await Task.yield() } })
+            TaskSource { _ in
+                while !goOn.load(ordering: .acquiring) {
+                    try? await Task.sleep(for: .milliseconds(1)); await Task.yield()
+                }
+            })
         let warnings = Log<String>()
         let events = graph.events
-        let reading = Task { for await event in events { if case .warning(let warning) = event { warnings.add(warning.error.message) } } }
+        let reading = Task {
+            for await event in events { if case .warning(let warning) = event { warnings.add(warning.error.message) } }
+        }
         try await graph.start()
         graph.pipeline.stopInBackground(.paused)
         #expect(waitUntil { !warnings.all.isEmpty })
@@ -114,9 +121,12 @@ import Testing
         #expect(Set(seen.all) == Set(0..<40) && seen.all.count == 40)
     }
 
-    @Test("VS-10 a task that waits for room gets timeOut, CancellationError, or wrongUsage at the stop; its frame isn't sent")
+    @Test(
+        "VS-10 a task that waits for room gets timeOut, CancellationError, or wrongUsage at the stop; its frame isn't sent"
+    )
     func ends() async throws {
-        let graph = try Graph("videosource name=src pace=fast max-frames=1 block-timeout=30000000 ! identity name=gate ! fakesink")
+        let graph = try Graph(
+            "videosource name=src pace=fast max-frames=1 block-timeout=30000000 ! identity name=gate ! fakesink")
         let source = RecordingSource()
         try graph.videoSource("src").attach(source)
         let hold = BlockingMonitor(true)
@@ -131,7 +141,8 @@ import Testing
         while seen.all.isEmpty { try await Task.sleep(for: .milliseconds(1)) }
         try await sender.send(Self.bytes, Self.frame(1))
         let late = await Task { try await sender.send(Self.bytes, Self.frame(2)) }.result
-        #expect(throws: MediaGraphError.timeOut(.init("sending a frame", expected: "room in the queue within 0.03 s"))) {
+        #expect(throws: MediaGraphError.timeOut(.init("sending a frame", expected: "room in the queue within 0.03 s")))
+        {
             try late.get()
         }
         let cancelled = Task { try await sender.send(Self.bytes, Self.frame(3)) }

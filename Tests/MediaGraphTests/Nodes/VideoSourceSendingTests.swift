@@ -39,7 +39,8 @@ import Testing
             capabilities: [180, 720, 1080].map {
                 VideoCapability(width: $0 * 16 / 9, height: $0, framesPerSecond: Fraction(30, 1))
             })
-        let graph = try Graph("videosource name=src ! capsfilter name=filter caps=video/x-raw,height=[1,1080] ! fakesink")
+        let graph = try Graph(
+            "videosource name=src ! capsfilter name=filter caps=video/x-raw,height=[1,1080] ! fakesink")
         try graph.videoSource("src").attach(source)
         graph.pipeline.setState(.playing)
         #expect(source.suggested?.height == 1080)
@@ -53,7 +54,8 @@ import Testing
         graph.pipeline.setState(.null)
     }
 
-    @Test("VS-3 a sender waiting in the queue, and a look at the node's properties, are no deadlock with propertyChange")
+    @Test(
+        "VS-3 a sender waiting in the queue, and a look at the node's properties, are no deadlock with propertyChange")
     func propertyChangeMayCall() throws {
         let log = Log<UInt64>()
         final class Asking: VideoSource {
@@ -67,7 +69,8 @@ import Testing
             }
         }
         let source = Asking(log)
-        let graph = try Graph("videosource name=src ! capsfilter name=filter caps=video/x-raw,height=[1,1080] ! fakesink")
+        let graph = try Graph(
+            "videosource name=src ! capsfilter name=filter caps=video/x-raw,height=[1,1080] ! fakesink")
         let element = try graph.element("src")
         source.node.withLock { $0 = element }
         try graph.videoSource("src").attach(source)
@@ -93,7 +96,9 @@ import Testing
         try graph.rawDataPipe("a").receive { a.add($0.rotation) }
         try graph.rawDataPipe("b").receive { b.add($0.rotation) }
         try await graph.start()
-        let rotations: [Rotation] = (0..<40).map { [.none, .clockwise90, .clockwise90, .clockwise270, .clockwise180][$0 % 5] }
+        let rotations: [Rotation] = (0..<40).map {
+            [.none, .clockwise90, .clockwise90, .clockwise270, .clockwise180][$0 % 5]
+        }
         for (index, rotation) in rotations.enumerated() {
             var frame = Self.frame
             frame.rotation = rotation
@@ -111,7 +116,9 @@ import Testing
         try graph.videoSource("src").attach(source)
         let seen = Log<String>()
         try graph.rawDataPipe("pipe").receive { frame in
-            seen.add("\(frame.width)×\(frame.height) \(frame.rotation.rawValue) \(frame.packedBytes == patternedFrame(width: 16, height: 8))")
+            seen.add(
+                "\(frame.width)×\(frame.height) \(frame.rotation.rawValue) \(frame.packedBytes == patternedFrame(width: 16, height: 8))"
+            )
         }
         try await graph.start()
         try sendNow(
@@ -171,7 +178,8 @@ import Testing
             if let error = error({ try sendNow(source.sender, Self.bytes, frame) }) {
                 #expect(
                     "\(error.code) \(error)"
-                        == "tooFrequent sending a frame: expected at most 10/1 frames/s, as declared, got more, by timestamp")
+                        == "tooFrequent sending a frame: expected at most 10/1 frames/s, as declared, got more, by timestamp"
+                )
                 refused += 1
             }
         }
@@ -180,11 +188,14 @@ import Testing
         #expect(NodeCounts(harness.element)?.refused == UInt64(refused))
     }
 
-    @Test("VS-8 drop-old, drop-new and block do to a full queue what they say, and count it", arguments: ["drop-old", "drop-new", "block"])
+    @Test(
+        "VS-8 drop-old, drop-new and block do to a full queue what they say, and count it",
+        arguments: ["drop-old", "drop-new", "block"])
     func backPressure(policy: String) throws {
         let source = RecordingSource()
         let graph = try Graph(
-            "videosource name=src backpressure=\(policy) max-frames=3 block-timeout=1000000 ! identity name=gate ! fakesink")
+            "videosource name=src backpressure=\(policy) max-frames=3 block-timeout=1000000 ! identity name=gate ! fakesink"
+        )
         try graph.videoSource("src").attach(source)
         let seen = Log<UInt64>()
         let hold = BlockingMonitor(true)
@@ -229,7 +240,8 @@ import Testing
 
     // MARK: VS-9
 
-    @Test("VS-9 a pump that jitters by ±20 ms, on a test clock, gives buffers within 1 ms of even; given timestamps stay")
+    @Test(
+        "VS-9 a pump that jitters by ±20 ms, on a test clock, gives buffers within 1 ms of even; given timestamps stay")
     func evenTimestamps() throws {
         let source = RecordingSource()
         let harness = try harness(["backpressure": "block"], source: source)
@@ -265,14 +277,19 @@ import Testing
 
     // MARK: VS-11
 
-    @Test("VS-11 the pointer that the source filled is the pointer that the pipe reads: owned memory, and a frame of the pool")
+    @Test(
+        "VS-11 the pointer that the source filled is the pointer that the pipe reads: owned memory, and a frame of the pool"
+    )
     func zeroCopy() async throws {
         let graph = try Graph("videosource name=src pace=fast ! rawdatapipe name=pipe")
         let source = RecordingSource()
         try graph.videoSource("src").attach(source)
         let seen = Log<[UInt]>()
         try graph.rawDataPipe("pipe").receive { frame in
-            seen.add(try [VideoFormat.Plane.y, .u, .v].map { try address(of: frame.plane($0).bytes) } + [UInt(frame.plane(.y).bytes[5])])
+            seen.add(
+                try [VideoFormat.Plane.y, .u, .v].map { try address(of: frame.plane($0).bytes) } + [
+                    UInt(frame.plane(.y).bytes[5])
+                ])
         }
         try await graph.start()
         var expected: [[UInt]] = []
@@ -312,15 +329,20 @@ import Testing
         var refusal: MediaGraphError?
         do { try sendMade(source.sender, made) } catch { refusal = error as? MediaGraphError }
         #expect(refusal?.code == .wrongUsage)
-        #expect(error { _ = try source.sender.makeFrame(FrameDescription(width: 0, height: 1)) }?.code == .invalidParameter)
+        #expect(
+            error { _ = try source.sender.makeFrame(FrameDescription(width: 0, height: 1)) }?.code == .invalidParameter)
     }
 }
 
-private func address(of span: Span<UInt8>) -> UInt { span.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress!) } }
+private func address(of span: Span<UInt8>) -> UInt {
+    span.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress!) }
+}
 
 private func sendMade(_ sender: VideoSender, _ frame: consuming OutgoingFrame) throws { try sender.send(frame) }
 
 /// The memory is freed when it comes back.
-private func sendOwning(_ sender: VideoSender, _ memory: UnsafeMutableRawBufferPointer, _ frame: FrameDescription) throws {
+private func sendOwning(_ sender: VideoSender, _ memory: UnsafeMutableRawBufferPointer, _ frame: FrameDescription)
+    throws
+{
     try sender.send(owning: memory, frame, release: { $0!.deallocate() }, context: memory.baseAddress)
 }

@@ -78,7 +78,8 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
         }
         guard isNew else {
             throw .alreadyInUse(
-                .init(owner.name, expected: "a delegate that isn't subscribed yet", 
+                .init(
+                    owner.name, expected: "a delegate that isn't subscribed yet",
                     actual: "\(loadName(delegate.name)) again"))
         }
         generation.add(1, ordering: .releasing)

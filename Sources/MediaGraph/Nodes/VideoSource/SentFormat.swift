@@ -29,7 +29,8 @@ final class SentFormat: Sendable {
         frame.pointee.width == width && frame.pointee.height == height && frame.pointee.format == code
             && frame.pointee.rate_numerator == rate.numerator && frame.pointee.rate_denominator == rate.denominator
             && frame.pointee.aspect_numerator == aspect.numerator
-            && frame.pointee.aspect_denominator == aspect.denominator && Rotation(rawValue: frame.pointee.rotation) != nil
+            && frame.pointee.aspect_denominator == aspect.denominator
+            && Rotation(rawValue: frame.pointee.rotation) != nil
     }
 
     /// What every buffer of this format says besides its timestamp.

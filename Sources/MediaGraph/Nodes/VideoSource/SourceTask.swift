@@ -38,7 +38,9 @@ final class SourceTask: VideoSource {
         }
         guard isFree else {
             throw MediaGraphError.alreadyInUse(
-                .init("the source", expected: "its task to have ended after the last stop", actual: "one that still runs"))
+                .init(
+                    "the source", expected: "its task to have ended after the last stop", actual: "one that still runs")
+            )
         }
     }
 

@@ -88,7 +88,8 @@ extension VideoGate {
         case .tooFrequent(let rate):
             frame.discard()
             throw .tooFrequent(
-                .init("sending a frame", expected: "at most \(rate) frames/s, as declared", actual: "more, by timestamp"))
+                .init(
+                    "sending a frame", expected: "at most \(rate) frames/s, as declared", actual: "more, by timestamp"))
         case .full:
             frame.discard()
             throw fullError(timeout)
@@ -113,8 +114,7 @@ extension VideoGate {
     // MARK: Buffers to fill
 
     /// A buffer from the pool for frames of this description, and the caps that say how it lies.
-    func acquire(_ description: UnsafePointer<MGOutgoingFrame>) throws(MediaGraphError) -> (UnmanagedBuffer, Caps)
-    {
+    func acquire(_ description: UnsafePointer<MGOutgoingFrame>) throws(MediaGraphError) -> (UnmanagedBuffer, Caps) {
         var format = monitor.withLock(wakes: false) { $0.format }
         if format?.hasFormat(of: description) != true {
             let new = try newFormat(description.pointee, hasData: false)
@@ -130,7 +130,9 @@ extension VideoGate {
     // MARK: Tasks
 
     /// Sends a frame without ever waiting: true when it is in, false when `send` is told later by its `done`.
-    func sendLater(_ frame: UnsafePointer<MGOutgoingFrame>, _ send: WaitingSend.Callback) throws(MediaGraphError) -> UInt64? {
+    func sendLater(_ frame: UnsafePointer<MGOutgoingFrame>, _ send: WaitingSend.Callback) throws(MediaGraphError)
+        -> UInt64?
+    {
         do throws(MediaGraphError) {
             let (format, timeout) = try admit(frame)
             let queued = QueuedFrame(try buffer(of: frame, format), format)

@@ -65,7 +65,8 @@ final class VideoSourceElement: PushSource, ConfigurableElement, @unchecked Send
                     "Whether frames come at the clock's pace or as fast as they are taken"),
                 .setting(
                     "backpressure", of: Self.self, \.backPressure,
-                    "What happens when frames are sent faster than they are taken; auto: drop-old when live, block when fast"),
+                    "What happens when frames are sent faster than they are taken; auto: drop-old when live, block when fast"
+                ),
                 .setting(
                     "max-frames", of: Self.self, \.maxFrames, range: .values(1...1000),
                     "Frames that may wait in the source"),

@@ -74,6 +74,7 @@ extension VideoGate.State {
 /// Time-outs of tasks, which no thread may wait for.
 enum Timer {
     static func run(after time: ClockTime, _ body: @escaping @Sendable () -> Void) {
-        DispatchQueue.global().asyncAfter(deadline: .now() + .nanoseconds(Int(clamping: time.nanoseconds)), execute: body)
+        DispatchQueue.global().asyncAfter(
+            deadline: .now() + .nanoseconds(Int(clamping: time.nanoseconds)), execute: body)
     }
 }
