@@ -1,4 +1,5 @@
 import GStreamer
+import Glibc
 
 /// Whether `condition` comes true within ten seconds.
 public func waitUntil(_ condition: () -> Bool) -> Bool {
@@ -9,3 +10,6 @@ public func waitUntil(_ condition: () -> Bool) -> Bool {
     }
     return condition()
 }
+
+/// A millisecond: for a thread that polls, or plays a slow handler. Never in a Swift task.
+public func sleepBriefly() { usleep(1000) }

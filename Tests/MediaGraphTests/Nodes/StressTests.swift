@@ -68,7 +68,8 @@ import Testing
     func refusedWhileFloating(factory: String) throws {
         // gst-launch sets properties on elements that are still floating. A videosource and a pre-processor have no
         // property with a range of their own but max-frames.
-        let property = ["preprocessor", "frameobserver"].contains(factory) ? "qos=true" : "max-frames=5000"
+        let property =
+            ["preprocessor", "frameobserver", "alphachannel"].contains(factory) ? "qos=true" : "max-frames=5000"
         let before = factory == "videosource" ? [] : ["videotestsrc", "num-buffers=1", "!"]
         let after = factory == "rawdatapipe" ? [] : ["!", "fakesink", "num-buffers=1"]
         let options =

@@ -246,7 +246,7 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
                 postError(.settings, "\(name): \(error)")
                 return .failure
             }
-        case .playingToPaused: pause()
+        case .pausedToPlaying, .playingToPaused: pause()
         case .pausedToReady: delivery.hold(.stopping)
         default: break
         }
@@ -287,7 +287,8 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
         branch.withLock { $0 == nil } ? .acceptsVideoMeta : .forward
     }
 
-    /// The sink can't be told while its streaming thread waits in the handler.
+    /// The sink can't be told while its streaming thread waits in the handler. Neither on the way up: a sink that is about
+    /// to play (its pending state says so) lets the first frames through before it is told, with its lock held.
     private func pause() {
         held.withLock { if $0 == nil { $0 = sink.holdBuffers() } }
         delivery.hold(.paused)
