@@ -1,5 +1,4 @@
 import GStreamer
-import Glibc
 
 /// Whether `condition` comes true within ten seconds.
 public func waitUntil(_ condition: () -> Bool) -> Bool {
@@ -10,6 +9,3 @@ public func waitUntil(_ condition: () -> Bool) -> Bool {
     }
     return condition()
 }
-
-/// A millisecond: for a thread that polls, or plays a slow handler. Never in a Swift task.
-public func sleepBriefly() { usleep(1000) }

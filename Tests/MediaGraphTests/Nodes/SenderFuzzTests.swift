@@ -118,11 +118,7 @@ import Testing
             // its state is a deadlock inside GStreamer 1.22 (gst_bin_recalculate_latency against gst_bin_continue_func).
             let pipeline = try Pipeline(
                 parsing:
-<<<<<<< HEAD
                     "videosource name=src \(settings) ! tee name=t ! queue ! rawdatapipe t. ! queue ! fakesink sync=false async=false"
-=======
-                    "videosource name=src \(settings) ! tee name=t ! queue ! rawdatapipe t. ! queue ! fakesink sync=false"
->>>>>>> 31456a5
             )
             let source = RecordingSource()
             let element = try #require(pipeline.element(named: "src"))
