@@ -1,3 +1,4 @@
+import CGStreamer
 import CMediaGraphABI
 import GStreamer
 import Synchronization
@@ -14,7 +15,6 @@ final class Subscription: @unchecked Sendable {
         var resolution = Resolution.native
         var policy = OverflowPolicy.block
         var maxFrames = 1
-        var isLive = false
         var bufferType = BufferType.raw
         var appliesRotation = false
         var appliesMirror = false
@@ -29,6 +29,13 @@ final class Subscription: @unchecked Sendable {
     private let monitor = BlockingMonitor(DeliveryState())
     private let thread = Mutex<NativeThread?>(nil)
     private var setup = Setup()
+    // Of the setup, what is read for each frame: a field of a structure takes 70 instructions' check of exclusive access.
+    private var isLive = false
+    private var isRaw = true
+    private var stream: StreamStart? {
+        didSet { streamEvent = stream?.raw }
+    }
+    private var streamEvent: UnsafeMutablePointer<GstEvent>?
     private var plan: FramePlan? {
         didSet {
             current = plan.map { Unmanaged.passUnretained($0) }
@@ -53,6 +60,8 @@ final class Subscription: @unchecked Sendable {
     func arm(_ setup: Setup) {
         self.setup = setup
         self.setup.resolution = resolution ?? setup.resolution
+        isRaw = setup.bufferType == .raw
+        stream = setup.stream
         plan = nil
         isOn = false
         hasFailed = false
@@ -62,7 +71,7 @@ final class Subscription: @unchecked Sendable {
     /// The stream's liveness is known. No frame has come yet.
     func open(_ policy: OverflowPolicy, isLive: Bool) {
         setup.policy = policy
-        setup.isLive = isLive
+        self.isLive = isLive
         consumer.start(policy, maxFrames: setup.maxFrames)
         let queues = policy != .block && !consumer.queues
         monitor.withLock {
@@ -174,7 +183,7 @@ final class Subscription: @unchecked Sendable {
     private func tell(_ signal: DeliveryState.Signal) -> DeliveryState.Outcome {
         switch signal {
         case .stream(let stream):
-            setup.stream = stream
+            self.stream = stream
             return .passed
         case .status(let on):
             changeStatus(on)
@@ -218,14 +227,14 @@ final class Subscription: @unchecked Sendable {
     private func deliver(_ sample: borrowing Sample) -> DeliveryState.Outcome {
         guard let buffer = sample.buffer else { return .passed }
         do throws(MediaGraphError) {
-            let plan = setup.bufferType == .raw ? try plan(for: sample) : nil
+            let plan = isRaw ? try plan(for: sample) : nil
             if !isOn {
                 changeStatus(true)
                 if isCancelled { return .passed }
             }
             let runningTime = sample.runningTime(of: buffer)
             let began = monotonicNanoseconds()
-            if setup.isLive { noteLateness(runningTime) }
+            if isLive { noteLateness(runningTime) }
             var failure: MediaGraphError?
             let answer: ConsumerHandle.Answer?
             if let plan {
@@ -320,7 +329,7 @@ final class Subscription: @unchecked Sendable {
         MGVideoFrame(
             mapped: nil, buffer: buffer.raw, caps: caps.raw, running_time: UInt64(runningTime.raw),
             presentation_timestamp: UInt64(buffer.presentationTimestamp.raw), capture_time: buffer.captureTime ?? 0,
-            rotation: 0, flip: Flip(of: buffer).rawValue, kind: MG_RAW, stream_start: setup.stream?.raw, data: nil,
+            rotation: 0, flip: Flip(of: buffer).rawValue, kind: MG_RAW, stream_start: streamEvent, data: nil,
             length: 0, decode_timestamp: UInt64(buffer.decodingTimestamp.raw), duration: UInt64(buffer.duration.raw))
     }
 
