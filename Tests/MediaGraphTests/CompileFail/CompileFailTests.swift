@@ -169,16 +169,16 @@ import Testing
         #expect(errors.contains(diagnostic), "\(what): \(errors)")
     }
 
-    @Test("VS-10 a sender's blocking call is refused in a task")
-    func noasync() throws {
-        let (status, errors) = try diagnostics(
-            """
-            func pump(_ sender: VideoSender) async throws {
-                try sender.send([UInt8](), FrameDescription(width: 2, height: 2))
-            }
-            """)
+    @Test(
+        "VS-10 a task can't make a sender's blocking calls: `send` is the one that suspends, and the others are refused",
+        arguments: [
+            ("try sender.send([UInt8](), FrameDescription(width: 2, height: 2))", "not marked with 'await'"),
+            ("_ = sender.wait(until: .zero)", "unavailable from asynchronous contexts"),
+        ])
+    func noasync(call: String, diagnostic: String) throws {
+        let (status, errors) = try diagnostics("func pump(_ sender: VideoSender) async throws { \(call) }")
         #expect(status != 0)
-        #expect(errors.contains("unavailable from asynchronous contexts"), "\(errors)")
+        #expect(errors.contains(diagnostic), "\(errors)")
     }
 
     @Test("GR-6 a client needs to import nothing but MediaGraph")
