@@ -54,25 +54,28 @@ public final class Graph: Sendable {
     /// `GraphError.stopped` when it was stopped, or the task cancelled, before that.
     ///
     /// A graph that isn't live is PLAYING when every sink has had its first buffer. Cancelling the task stops it.
-    public func start() async throws(GraphError) {
+    public func start() async throws(GraphError) { _ = try await startRun() }
+
+    /// Gives the run's number.
+    private func startRun() async throws(GraphError) -> Int {
         guard let generation = state.withLock({ $0.begin() }) else {
             throw .wrongUsage("the graph runs already; stop it before it is started again")
         }
         let outcome = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                if let outcome = state.withLock({ $0.awaitStart(continuation) }) {
+                if let outcome = state.withLock({ $0.awaitStart(of: generation, continuation) }) {
                     continuation.resume(returning: outcome)
                     return
                 }
-                control.async { [self] in play() }
+                control.async { [self] in play(generation) }
             }
         } onCancel: {
-            finish(.stopped)
+            cancel(generation)
         }
-        guard case .ended(let end) = outcome else { return }
+        guard case .ended(let end) = outcome else { return generation }
         switch end {
         // So short a stream has been played whole: `waitUntilEnd` says so.
-        case .endOfStream: return
+        case .endOfStream: return generation
         case .stopped:
             await stop(generation)
             throw .stopped
@@ -83,7 +86,9 @@ public final class Graph: Sendable {
     }
 
     /// On the control queue.
-    private func play() {
+    private func play(_ run: Int) {
+        // Stopped, and put to NULL, before it came to this.
+        guard state.withLock({ $0.isStarting(run) }) else { return }
         // A live graph needs no preroll: it runs once its sources do, even when a sink still waits for its first buffer.
         let isLive = pipeline.setState(.paused) == .noPreroll
         switch pipeline.setState(.playing) {
@@ -96,9 +101,11 @@ public final class Graph: Sendable {
     }
 
     /// Waits for the end of the graph: returns at end-of-stream or when it was stopped, throws an element's error.
-    public func waitUntilEnd() async throws(GraphError) -> GraphEnd {
+    public func waitUntilEnd() async throws(GraphError) -> GraphEnd { try await waitUntilEnd(of: nil) }
+
+    private func waitUntilEnd(of run: Int?) async throws(GraphError) -> GraphEnd {
         let end = await withCheckedContinuation { continuation in
-            if let end = state.withLock({ $0.awaitEnd(continuation) }) { continuation.resume(returning: end) }
+            if let end = state.withLock({ $0.awaitEnd(of: run, continuation) }) { continuation.resume(returning: end) }
         }
         if case .failed(let failure) = end { throw .failed(failure) }
         return end
@@ -107,30 +114,35 @@ public final class Graph: Sendable {
     /// Starts, waits for the end, and stops. Cancelling the task stops it too.
     @discardableResult
     public func run() async throws(GraphError) -> GraphEnd {
-        do throws(GraphError) { try await start() } catch {
+        let run: Int
+        do throws(GraphError) { run = try await startRun() } catch {
             guard case .stopped = error else { throw error }
             return .stopped
         }
-        let generation = state.withLock { $0.generation }
         let result: Result<GraphEnd, GraphError>
         do throws(GraphError) {
             result = .success(
-                try await withGraphCancellation { () async throws(GraphError) in try await waitUntilEnd() })
+                try await withGraphCancellation(of: run) { () async throws(GraphError) in
+                    try await waitUntilEnd(of: run)
+                })
         } catch { result = .failure(error) }
-        await stop(generation)
+        await stop(run)
         return try result.get()
     }
 
     private func withGraphCancellation(
-        _ body: () async throws(GraphError) -> GraphEnd
+        of run: Int, _ body: () async throws(GraphError) -> GraphEnd
     ) async throws(GraphError) -> GraphEnd {
         let result: Result<GraphEnd, GraphError> = await withTaskCancellationHandler {
             do throws(GraphError) { return .success(try await body()) } catch { return .failure(error) }
         } onCancel: {
-            finish(.stopped)
+            cancel(run)
         }
         return try result.get()
     }
+
+    /// The task that runs it is cancelled.
+    private func cancel(_ run: Int) { if state.withLock({ $0.generation == run }) { finish(.stopped) } }
 
     /// Ends the stream at the sources and waits until everything has arrived, files are finished and handlers done; after
     /// the time limit it stops all the same, and the result says so.

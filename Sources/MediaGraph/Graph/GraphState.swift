@@ -44,14 +44,21 @@ struct GraphState: Sendable {
         return generation
     }
 
-    /// The outcome when it is known by now.
-    mutating func awaitStart(_ continuation: StartContinuation) -> StartOutcome? {
-        if case .ended(let end) = phase { return .ended(end) }
-        waiting.start.append(continuation)
-        return nil
+    /// The outcome when it is known by now: a run that is over, or followed by another, was stopped.
+    mutating func awaitStart(of run: Int, _ continuation: StartContinuation) -> StartOutcome? {
+        switch phase {
+        case .ended(let end) where generation == run: return .ended(end)
+        case .starting where generation == run:
+            waiting.start.append(continuation)
+            return nil
+        case .running where generation == run: return .started
+        case .idle, .starting, .running, .ended: return .ended(.stopped)
+        }
     }
 
-    mutating func awaitEnd(_ continuation: EndContinuation) -> GraphEnd? {
+    /// `run` is the one to wait for; `nil` for whichever is going on.
+    mutating func awaitEnd(of run: Int? = nil, _ continuation: EndContinuation) -> GraphEnd? {
+        guard run == nil || run == generation else { return .stopped }
         switch phase {
         case .ended(let end): return end
         case .idle: return .stopped
@@ -59,6 +66,12 @@ struct GraphState: Sendable {
             waiting.end.append(continuation)
             return nil
         }
+    }
+
+    /// Whether this run is still to be put to PLAYING.
+    func isStarting(_ run: Int) -> Bool {
+        guard case .starting = phase else { return false }
+        return generation == run
     }
 
     mutating func started() -> Waiting? {
