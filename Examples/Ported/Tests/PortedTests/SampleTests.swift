@@ -20,7 +20,7 @@ import Testing
 
     private func number(_ line: String) -> Int { Int(line.split(separator: " ").last!)! }
 
-    @Test("PP-1 the ported pre-processor's watermark is on each frame that leaves, and beside it is the camera's picture")
+    @Test("PP-1 the ported pre-processor's watermark is on each frame that leaves, beside the camera's picture")
     func preProcessor() async throws {
         let expected = (0..<5).map { "320×180 I420, watermark 255, beside it \(16 + 2 * $0)" }
         #expect(try await lines("zoom-pre-processor") == expected)
