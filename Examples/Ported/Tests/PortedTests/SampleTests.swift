@@ -1,12 +1,17 @@
+import Ported
 import Testing
 
-@testable import Ported
-
+/// Each sample's lines for five frames. The camera's frame `n` is a gradient that begins with `2n`.
 @Suite struct SampleTests {
-    @Test("VS-10 each ported sample runs and its frames come as it made them", arguments: Sample.all.map(\.name))
-    func runs(name: String) async throws {
-        let sample = try #require(Sample.all.first { $0.name == name })
-        let lines = try await sample.run(5)
+    private func lines(_ name: String) async throws -> [String] {
+        try await #require(Sample.all.first { $0.name == name }).run(5)
+    }
+
+    @Test(
+        "VS-10 each ported source runs and its frames come as it made them",
+        arguments: ["zoom-source-task", "zoom-source-thread"])
+    func sources(name: String) async throws {
+        let lines = try await lines(name)
         #expect(lines.count == 5)
         // A live pipe may drop a frame on a busy machine: what came is in order, and starts with the first.
         #expect(lines.first == "320×180 I420, first luma 0")
@@ -14,4 +19,71 @@ import Testing
     }
 
     private func number(_ line: String) -> Int { Int(line.split(separator: " ").last!)! }
+
+    @Test("PP-1 the ported pre-processor's watermark is on each frame that leaves, beside the camera's picture")
+    func preProcessor() async throws {
+        let expected = (0..<5).map { "320×180 I420, watermark 255, beside it \(16 + 2 * $0)" }
+        #expect(try await lines("zoom-pre-processor") == expected)
+    }
+
+    @Test("RP-8 the ported delegate keeps each frame past the call, as it was, between the statuses on and off")
+    func rawDataPipe() async throws {
+        let turns = ["upright", "90 degrees", "180 degrees", "270 degrees", "upright"]
+        let frames = turns.enumerated().map { number, turn in
+            "320×180 I420, \(turn), time known, first y \(2 * number), u 128, v 128"
+        }
+        #expect(try await lines("zoom-raw-data-pipe") == ["on"] + frames + ["off"])
+    }
+
+    @Test("RP-12 the ported delegate has each pixel buffer as it came, with its rotation")
+    func pixelBuffer() async throws {
+        let expected = (0..<5).map {
+            "320×180 NV12 in SystemMemory, frame \($0), \($0 == 1 ? "90 degrees" : "not 90 degrees")"
+        }
+        #expect(try await lines("zoom-pixel-buffer") == expected)
+    }
+
+    @Test("AL-1 the ported calls ask, turn the alpha channel on, and the next frame has the mask")
+    func alphaChannel() async throws {
+        #expect(
+            try await lines("zoom-alpha-channel") == [
+                "frame 0: alphaBufferLen 57600, first alpha 255", "frame 1: alphaBufferLen 57600, first alpha 255",
+                "can be enabled: true, the device supports it: true", "is enabled: true",
+                "frame 2: alphaBufferLen 57600, first alpha 0", "frame 3: alphaBufferLen 57600, first alpha 0",
+                "frame 4: alphaBufferLen 57600, first alpha 0", "alpha channel status changed: true",
+            ])
+    }
+
+    @Test("CR-1 the ported handler has each frame of preview and played stream, and so has what renders them")
+    func customRender() async throws {
+        let expected = [
+            (0..<5).map {
+                "preview: raw data video frame callback. format: BGRA, width: 320, height: 180, stride: 1280, "
+                    + "flip: none, first blue: \(2 * $0)"
+            },
+            (0..<5).map { "view: 320×180 I420, first byte \(2 * $0)" },
+            (0..<5).map {
+                "playing: pixel buffer video frame callback. format: BGRA, width: 320, height: 180, flip: none, "
+                    + "frame: \($0)"
+            },
+            (0..<5).map { "screen: 320×180 BGRA, first byte \(2 * $0)" },
+        ]
+        #expect(try await lines("zego-custom-render") == expected.flatMap(\.self))
+    }
+
+    @Test("FO-4 the ported observer has upright RGBA at each position; what it writes goes on, what it drops doesn't")
+    func frameObserver() async throws {
+        // The gradient's upper left corner once it is upright: its left edge, or its right one, which is 319 more.
+        let seen = [("320×180", 0), ("180×320", 2), ("320×180", 67), ("180×320", 69), ("320×180", 8)]
+        let expected = [
+            seen.map { "captured: \($0.0) RGBA, first red \($0.1)" },
+            // The corner of 200, inverted by the pre-processor between.
+            seen.map { "sent: \($0.0) RGBA, first red 55" },
+            // Not upright, so only the first and the last begin with that corner.
+            [55, 253, 251, 249, 55].map { "encoder: 320×180 I420, first luma \($0)" },
+            seen.map { "received: user 42, \($0.0) RGBA, first red \($0.1)" },
+            [0, 4, 8].map { "renderer: 320×180 I420, first luma \($0)" },
+        ]
+        #expect(try await lines("agora-frame-observer") == expected.flatMap(\.self))
+    }
 }

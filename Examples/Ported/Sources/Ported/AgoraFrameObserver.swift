@@ -1,0 +1,94 @@
+import MediaGraph
+
+// Agora, AgoraVideoDataFrameProtocol: an observer with all that it requires.
+//
+// What the original gets wrong: YES and NO are both documented as "if the video frame processing fails", so nobody knows
+// which of them keeps a frame; a frame in RGBA can't be written back; frames before the encoder are said to have had no
+// pre-processing, a sentence that belongs to the captured ones; the format, rotation and mirror are asked for at each frame;
+// onRenderVideoFrame and onRenderVideoFrameEx are both required, though only one is ever called. Here a verdict is `.pass` or
+// `.drop`; what is written goes on in any format; the preference is asked for once, and again when the observer says so;
+// and a place that isn't observed has no element.
+
+private struct MyVideoFrameObserver: FrameEditor {
+    /// getObservedFramePosition
+    static let observedFramePositions: [FramePosition] = [.postCapture, .preEncoder, .preRenderer]
+
+    let position: FramePosition
+    let uid: UInt32
+    let lines: Lines
+    private var rendered = 0
+
+    init(_ position: FramePosition, uid: UInt32 = 0, _ lines: Lines) {
+        self.position = position
+        self.uid = uid
+        self.lines = lines
+    }
+
+    /// getVideoFormatPreference, getRotationApplied, getMirrorApplied
+    var preference: FramePreference { FramePreference(format: .rgba, appliesRotation: true, appliesMirror: false) }
+
+    mutating func edit(_ videoFrame: inout VideoFrame) throws -> Verdict {
+        switch position {
+        case .postCapture: try captureVideoFrame(&videoFrame)
+        case .preEncoder: try preEncodeVideoFrame(&videoFrame)
+        case .preRenderer: try renderVideoFrame(&videoFrame, forUid: uid)
+        }
+    }
+
+    /// Not pre-processed yet. What is written here goes on: a light grey corner.
+    private func captureVideoFrame(_ videoFrame: inout VideoFrame) throws -> Verdict {
+        lines.add("captured: \(try describe(videoFrame))")
+        var pixels = try videoFrame.mutablePlane(.packed)
+        for y in 0..<16 {
+            var row = pixels.row(y)
+            for x in 0..<16 * 4 where x % 4 != 3 { row[x] = 200 }
+        }
+        return .pass
+    }
+
+    /// Pre-processed, as it will be sent.
+    private func preEncodeVideoFrame(_ videoFrame: inout VideoFrame) throws -> Verdict {
+        lines.add("sent: \(try describe(videoFrame))")
+        return .pass
+    }
+
+    /// Every second frame of the remote user isn't shown.
+    private mutating func renderVideoFrame(_ videoFrame: inout VideoFrame, forUid uid: UInt32) throws -> Verdict {
+        lines.add("received: user \(uid), \(try describe(videoFrame))")
+        rendered += 1
+        return rendered % 2 == 1 ? .pass : .drop
+    }
+
+    private func describe(_ videoFrame: borrowing VideoFrame) throws -> String {
+        "\(videoFrame.sizeAndFormat), first red \(try videoFrame.plane(.packed).row(0)[0])"
+    }
+}
+
+extension Sample {
+    static let agoraFrameObserver = Sample(
+        name: "agora-frame-observer", summary: "AgoraVideoDataFrameProtocol at its three positions, editing RGBA"
+    ) { frames in
+        func place(_ position: FramePosition) -> String {
+            guard MyVideoFrameObserver.observedFramePositions.contains(position) else { return "" }
+            return "frameobserver name=\(position.nick) position=\(position.nick) mode=read-write !"
+        }
+        let graph = try Graph(
+            """
+            videosource name=camera pace=fast ! \(place(.postCapture)) preprocessor handler=invert !
+            \(place(.preEncoder)) rawdatapipe name=encoder
+            videosource name=user pace=fast ! \(place(.preRenderer)) rawdatapipe name=renderer
+            """)
+        for source in ["camera", "user"] { try graph.videoSource(source).attach(Camera(frames: frames)) }
+        let lines = Lines()
+        for position in MyVideoFrameObserver.observedFramePositions {
+            try graph.frameObserver(position.nick).attach(MyVideoFrameObserver(position, uid: 42, lines))
+        }
+        for name in ["encoder", "renderer"] {
+            try graph.rawDataPipe(name).receive { frame in
+                lines.add("\(name): \(frame.sizeAndFormat), first luma \(try frame.plane(.y).row(0)[0])")
+            }
+        }
+        try await graph.run()
+        return ["captured", "sent", "encoder", "received", "renderer"].flatMap { lines.about($0) }
+    }
+}

@@ -1,0 +1,40 @@
+import MediaGraph
+
+/// What the documents' `captureNextFrame()` stands for: here a moving gradient.
+struct CapturedFrame: Sendable {
+    let buffer: [UInt8]
+    let width = 320
+    let height = 180
+    let rotation = Rotation.none
+    let format = FrameFormat.i420
+    var length: Int { buffer.count }
+
+    init(number: Int) {
+        let luma = (0..<320 * 180).map { UInt8(truncatingIfNeeded: $0 % 320 + number * 2) }
+        buffer = luma + [UInt8](repeating: 128, count: 320 * 180 / 2)
+    }
+}
+
+/// Stands in for the SDK's own camera, or for a remote user: `count` frames, each turned a quarter further than the last.
+final class Camera: AsyncVideoSource {
+    private let count: Int
+    private let format: FrameFormat
+
+    /// `format` is I420 or NV12: a gradient without colour is the same bytes in both.
+    init(frames count: Int, format: FrameFormat = .i420) {
+        self.count = count
+        self.format = format
+    }
+
+    func run(sender: VideoSender) async throws {
+        let rate = Fraction(30, 1)
+        for number in 0..<count {
+            let frame = CapturedFrame(number: number)
+            try await sender.send(
+                frame.buffer,
+                FrameDescription(
+                    width: frame.width, height: frame.height, format: format, rotation: Rotation.allCases[number % 4],
+                    framesPerSecond: rate, timestamp: .frame(number, at: rate)))
+        }
+    }
+}

@@ -1,0 +1,60 @@
+import MediaGraph
+
+// Zoom Video SDK, "Remove backgrounds with an alpha channel": turning it on, its callback, and alphaBuffer (Swift and
+// Objective-C).
+//
+// What the original gets wrong: it asks whether the device can, and afterwards whether it is on, and throws both answers away.
+// Here enabling throws where it can't be, and says why; the alpha plane is a plane with a size, not an address and a length.
+// (A pipe that is asked for A420 gives an opaque plane while it is off.)
+
+private final class MyRawDataPipeDelegate: RawDataDelegate {
+    private let videoHelper: AlphaChannelNode
+    private let firstWithAlpha: Int
+    private let lines: Lines
+
+    /// Turns the alpha channel on from a frame on.
+    init(_ videoHelper: AlphaChannelNode, from firstWithAlpha: Int, _ lines: Lines) {
+        self.videoHelper = videoHelper
+        self.firstWithAlpha = firstWithAlpha
+        self.lines = lines
+    }
+
+    func received(_ rawData: borrowing VideoFrame, from pipe: PipeIdentity) throws {
+        let number = rawData.presentationTimestamp?.frameIndex(at: Fraction(30, 1)) ?? -1
+        if let alpha = rawData.alpha {
+            lines.add("frame \(number): alphaBufferLen \(alpha.byteCount), first alpha \(alpha.row(0)[0])")
+        } else {
+            lines.add("frame \(number): no alpha")
+        }
+        if number == firstWithAlpha - 1 {
+            lines.add("can be enabled: \(videoHelper.canEnable), the device supports it: \(videoHelper.isSupported)")
+            try videoHelper.enable(true)
+            lines.add("is enabled: \(videoHelper.isEnabled)")
+        }
+    }
+}
+
+extension Sample {
+    static let zoomAlphaChannel = Sample(
+        name: "zoom-alpha-channel", summary: "alpha channel mode, turned on halfway, on a screen that is all green"
+    ) { frames in
+        let graph = try Graph(
+            """
+            videotestsrc pattern=green num-buffers=\(frames) ! video/x-raw,width=320,height=180,framerate=30/1 !
+            alphachannel name=helper mask="alpha method=green" ! rawdatapipe name=video format=A420
+            """)
+        let lines = Lines()
+        let statusChanges = Task { [events = graph.events] in
+            var changes: [String] = []
+            for await event in events {
+                if case .alphaChannel(_, let isOn) = event { changes.append("alpha channel status changed: \(isOn)") }
+            }
+            return changes
+        }
+        let delegate = MyRawDataPipeDelegate(try graph.alphaChannel("helper"), from: frames / 2, lines)
+        try graph.rawDataPipe("video").subscribe(delegate, resolution: .p720)
+        try await graph.run()
+        // The pipe holds its delegates weakly.
+        return await withExtendedLifetime(delegate) { lines.all } + statusChanges.value
+    }
+}
