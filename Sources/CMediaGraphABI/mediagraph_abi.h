@@ -14,7 +14,7 @@
 // `destroy` (or `release`) is called once, when nothing will be called with it any more. A function with an MGError answers
 // 0, and fills it, when it fails, but for `process`, `frame` and `end`, which answer MG_FAILED.
 
-#define MEDIAGRAPH_ABI_VERSION 1u
+#define MEDIAGRAPH_ABI_VERSION 2u
 
 typedef struct {
     int32_t code;  // MediaGraphError.Code; 0: none

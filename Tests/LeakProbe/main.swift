@@ -103,6 +103,13 @@ func people() async throws {
     let alpha = try graph.element("a")
     try graph.rawDataPipe("p").receive { frame in try alpha.setProperty("enabled", to: frame.alpha == nil) }
     _ = try await graph.run()
+    // A mask that gives back the very buffer it got.
+    _ = try await Graph(
+        """
+        videotestsrc num-buffers=20 ! video/x-raw,format=A420,width=64,height=36 !
+        alphachannel mask=capsfilter enabled=true ! fakesink
+        """
+    ).run()
     let element = Element(factory: "alphachannel")!
     try element.setProperty("mask", to: "nosuchmask")
     let isSupported = try element.property("supported", as: Bool.self)

@@ -29,7 +29,9 @@ public final class ClockAlarm: Sendable {
     public func wait(for runningTime: ClockTime, of element: Element, unless isCancelled: () -> Bool) {
         guard let clock = gst_element_get_clock(element.element), let base = element.baseTime else { return }
         defer { gst_object_unref(clock) }
-        let time = GstClockTime(base.nanoseconds &+ runningTime.nanoseconds)
+        // A clock takes what is further away for the past, and wouldn't wait.
+        let (sum, isBeyond) = base.nanoseconds.addingReportingOverflow(runningTime.nanoseconds)
+        let time = GstClockTime(isBeyond ? UInt64(Int64.max) : min(sum, UInt64(Int64.max)))
         guard let id = gst_clock_new_single_shot_id(clock, time) else { return }
         defer { gst_clock_id_unref(id) }
         let address = UInt(bitPattern: id)

@@ -40,6 +40,8 @@ open class BufferTransform: ElementImplementation, ParentClass, @unchecked Senda
                 return GST_FLOW_ERROR
             }
             output!.pointee = result.take()
+            // The base class lets the input go only where what leaves is another buffer: one reference would be left over.
+            if output!.pointee == input { gst_buffer_unref(input) }
             return GST_FLOW_OK
         }
         // Done by then.

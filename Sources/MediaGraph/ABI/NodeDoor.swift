@@ -74,7 +74,7 @@ enum NodeDoor {
     static func attach<P: VideoProcessor>(_ processor: consuming sending P, to element: Element) throws(MediaGraphError)
     {
         guard let set = try door(of: element).pointee.set_processor else { throw notThisKind(element, "preprocessor") }
-        var abi = MGVideoProcessor(processor, name: "\(P.self)")
+        var abi = MGVideoProcessor(processor, name: typeName(P.self))
         do { try MediaGraphError.check { set(element.element, &abi, $0) } } catch {
             abi.destroy(abi.context)
             throw error
@@ -90,7 +90,7 @@ enum NodeDoor {
         _ consumer: consuming sending C, memoryMode: MemoryMode?, to element: Element
     ) throws(MediaGraphError) {
         guard let set = try door(of: element).pointee.set_consumer else { throw notThisKind(element, "rawdatapipe") }
-        var abi = MGVideoConsumer(consumer, name: "\(C.self)", memoryMode: memoryMode)
+        var abi = MGVideoConsumer(consumer, name: typeName(C.self), memoryMode: memoryMode)
         do { try MediaGraphError.check { set(element.element, &abi, $0) } } catch {
             abi.destroy(abi.context)
             throw error
@@ -148,7 +148,7 @@ enum NodeDoor {
 
     static func attach<S: VideoSource>(_ source: S, to element: Element) throws(MediaGraphError) {
         guard let set = try door(of: element).pointee.set_source else { throw notThisKind(element, "videosource") }
-        var abi = MGVideoSource(source, name: "\(S.self)")
+        var abi = MGVideoSource(source, name: typeName(S.self))
         do { try MediaGraphError.check { set(element.element, &abi, $0) } } catch {
             abi.destroy(abi.context)
             throw error

@@ -18,7 +18,7 @@ extension MGVideoConsumer {
         status = { AnyDelegateBox.of($0).statusChanged(isOn: $1 != 0) }
         end = { _, _ in MG_PASS }
         destroy = { Unmanaged<AnyDelegateBox>.fromOpaque($0!).release() }
-        storeName("\(D.self)", in: &name)
+        storeName(typeName(D.self), in: &name)
         memory_mode = MemoryMode.stack.rawValue + 1
     }
 }

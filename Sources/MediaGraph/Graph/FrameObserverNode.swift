@@ -9,12 +9,12 @@ public struct FrameObserverNode: GraphNode {
     /// Gives the node its observer, at any time: it takes the place of the old one between two frames. The node's `mode` must
     /// be read-only, or `invalidParameter` is thrown.
     public func attach<O: FrameObserver>(_ observer: consuming sending O) throws(MediaGraphError) {
-        try NodeDoor.attach(MGFrameObserver(observer, name: "\(O.self)"), to: element)
+        try NodeDoor.attach(MGFrameObserver(observer, name: typeName(O.self)), to: element)
     }
 
     /// The same for an observer that edits; the node's `mode` must be read-write.
     public func attach<E: FrameEditor>(_ editor: consuming sending E) throws(MediaGraphError) {
-        try NodeDoor.attach(MGFrameObserver(editor, name: "\(E.self)"), to: element)
+        try NodeDoor.attach(MGFrameObserver(editor, name: typeName(E.self)), to: element)
     }
 
     /// Leaves the node without an observer: from the next frame on all go by.

@@ -188,6 +188,24 @@ import Testing
         #expect(NodeCounts(harness.element)?.refused == UInt64(refused))
     }
 
+    @Test("VS-8 no timestamp and no rate, however large or small, is more than a refusal")
+    func extremeTimes() throws {
+        let fast = VideoCapability(width: 16, height: 16, framesPerSecond: Fraction(10, 1))
+        let slow = VideoCapability(width: 16, height: 16, framesPerSecond: Fraction(1, Int32.max))
+        for capability in [fast, slow] {
+            let source = RecordingSource(capabilities: [capability])
+            let harness = try harness(["backpressure": "drop-old", "max-frames": "200"], source: source)
+            var sent: UInt64 = 0
+            for time in [0, 1, UInt64.max - 1, 5, UInt64(Int64.max), 100_000_000] {
+                var frame = Self.frame
+                frame.timestamp = ClockTime(nanoseconds: time)
+                frame.framesPerSecond = capability.framesPerSecond
+                if error({ try sendNow(source.sender, Self.bytes, frame) }) == nil { sent += 1 }
+            }
+            #expect(sent > 0 && NodeCounts(harness.element)?.refused == 6 - sent)
+        }
+    }
+
     @Test(
         "VS-8 drop-old, drop-new and block do to a full queue what they say, and count it",
         arguments: ["drop-old", "drop-new", "block"])

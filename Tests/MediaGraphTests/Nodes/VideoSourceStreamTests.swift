@@ -25,6 +25,30 @@ import Testing
         func receive(_ frame: borrowing VideoFrame) { log.add("frame") }
     }
 
+    @Test("EL-1 from PLAYING to READY and back the stream begins anew: caps, frames and end, after an end too")
+    func throughReady() throws {
+        let pipeline = try Pipeline(
+            parsing: """
+                videosource handler=counter pace=fast options="frames=5,width=16,height=16" ! videoconvert !
+                video/x-raw,format=BGRA ! fakesink name=sink signal-handoffs=false
+                """)
+        let ends = Log<String>()
+        pipeline.onMessage { message in
+            switch message.kind {
+            case .endOfStream: ends.add("end")
+            case .error(let report): ends.add(report.error.message)
+            default: break
+            }
+        }
+        for cycle in 1...3 {
+            pipeline.setState(.playing)
+            #expect(waitUntil { ends.all.count == cycle })
+            pipeline.setState(.ready)
+        }
+        #expect(ends.all == ["end", "end", "end"])
+        pipeline.setState(.null)
+    }
+
     @Test(
         "RP-4 status off has reached the pipe when the change to PAUSED is done, 50 times over",
         arguments: ["live", "fast"])

@@ -117,8 +117,9 @@ import Testing
         #expect(source.suggested?.height == 1080)
         try graph.element("filter").setProperty("caps", parsing: "video/x-raw,height=[1,720]")
         try sendNow(source.sender, patternedFrame(width: 320, height: 240), frame)
+        // From the streaming thread, when it gets there.
+        #expect(waitUntil { source.suggested?.height == 720 })
         #expect(source.calls.all.contains("propertyChange"))
-        #expect(source.suggested?.height == 720)
         graph.pipeline.setState(.null)
     }
 

@@ -60,8 +60,12 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
 
     /// Takes the delegate over, unless it throws.
     func subscribe(_ delegate: MGVideoConsumer, resolution: Resolution) throws(MediaGraphError) {
+        // One that is gone may have a thread, and have been told that the stream is on.
+        for gone in subscriptions where !gone.consumer.isAlive {
+            lost(gone)
+            gone.cancel()
+        }
         let isNew = run.withLock { run in
-            run.subscriptions.removeAll { !$0.consumer.isAlive }
             guard !run.subscriptions.contains(where: { $0.consumer.identity == delegate.identity }) else {
                 return false
             }

@@ -89,7 +89,14 @@ struct RateLimit: Sendable {
 
     init(rate: Fraction) { period = UInt64(Double(ClockTime.frame(1, at: rate).nanoseconds) / 1.05) }
 
-    func allows(_ time: ClockTime) -> Bool { time.nanoseconds + 2 * period >= due ?? 0 }
+    func allows(_ time: ClockTime) -> Bool {
+        guard let due, due > time.nanoseconds else { return true }
+        return due - time.nanoseconds <= 2 * period
+    }
 
-    mutating func count(_ time: ClockTime) { due = max(due ?? 0, time.nanoseconds) + period }
+    // Timestamps are the sender's, and may be any number.
+    mutating func count(_ time: ClockTime) {
+        let (next, isBeyond) = max(due ?? 0, time.nanoseconds).addingReportingOverflow(period)
+        due = isBeyond ? .max : next
+    }
 }

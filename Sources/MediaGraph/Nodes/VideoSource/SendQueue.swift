@@ -136,6 +136,15 @@ struct SendQueue<Frame> {
 
     mutating func resume() { isFlushing = false }
 
+    /// A stream that has been told nothing yet; its predecessor's off would come too late.
+    mutating func streamBegins() {
+        isFlushing = false
+        ending = nil
+        isOn = false
+        isOffOverdue = false
+        isDelivering = false
+    }
+
     private mutating func takeAll() -> [Frame] {
         var lost: [Frame] = []
         queue.removeFrames { lost.append($0) }

@@ -94,7 +94,9 @@ final class SentFormat: Sendable {
         duration = rate.numerator > 0 ? .frame(1, at: rate) : nil
         let rates = Set(fitting.map(\.framesPerSecond).filter { $0.value > 0 })
         maximumRate = rates.max { $0.value < $1.value }
-        nominalRate = rate.numerator > 0 ? rate : rates.count == 1 ? rates.first : nil
+        let nominal = rate.numerator > 0 ? rate : rates.count == 1 ? rates.first : nil
+        // Slower than a frame an hour is no grid, and some hundred years are no timestamp.
+        nominalRate = nominal.flatMap { ClockTime.frame(1, at: $0) <= .seconds(3600) ? $0 : nil }
         packedLength = Int64(length)
         caps = info.caps
     }

@@ -47,7 +47,10 @@ final class VideoGate: Sendable {
     func initialize(_ settings: Settings) {
         statistics.reset()
         monitor.withLock {
+            // Tickets are never given twice: time-outs and cancellations of the last cycle may still come.
+            let nextTicket = $0.nextTicket
             $0 = State()
+            $0.nextTicket = nextTicket
             $0.settings = settings
             $0.queue.initialize(bound: settings.maxFrames, policy: settings.policy)
         }
@@ -104,6 +107,15 @@ final class VideoGate: Sendable {
     }
 
     func resume() { monitor.withLock { $0.queue.resume() } }
+
+    /// READY→PAUSED: a new stream, whose pad has forgotten the last one's caps, segment and status.
+    func streamBegins() {
+        monitor.withLock { state in
+            state.delivered = nil
+            state.hasSegment = false
+            state.queue.streamBegins()
+        }
+    }
 
     private func discard(_ lost: [QueuedFrame]) {
         for frame in lost {

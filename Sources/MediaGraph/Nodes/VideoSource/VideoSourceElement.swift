@@ -219,7 +219,7 @@ final class VideoSourceElement: PushSource, ConfigurableElement, @unchecked Send
     // MARK: Data flow
 
     override func start() -> Bool {
-        gate.resume()
+        gate.streamBegins()
         return true
     }
 
