@@ -21,10 +21,14 @@ struct BoundedQueue<Frame, Signal> {
     private(set) var frameCount = 0
     let bound: Int
     let policy: OverflowPolicy
+    /// The very first frame isn't dropped before it was taken: the next oldest goes, or the new one.
+    private let keepsFirst: Bool
+    private var hasTaken = false
 
-    init(bound: Int, policy: OverflowPolicy) {
+    init(bound: Int, policy: OverflowPolicy, keepsFirst: Bool = false) {
         self.bound = max(1, bound)
         self.policy = policy
+        self.keepsFirst = keepsFirst
         items.reserveCapacity(self.bound + 8)
     }
 
@@ -38,7 +42,12 @@ struct BoundedQueue<Frame, Signal> {
         case .block: return .full
         case .dropNewest: return .dropped(frame)
         case .dropOldest:
-            let oldest = items.firstIndex { if case .frame = $0 { true } else { false } }!
+            let isFrame = { (item: Item) in if case .frame = item { true } else { false } }
+            var oldest = items.firstIndex(where: isFrame)!
+            if keepsFirst, !hasTaken {
+                guard let next = items[(oldest + 1)...].firstIndex(where: isFrame) else { return .dropped(frame) }
+                oldest = next
+            }
             guard case .frame(let lost) = items.remove(at: oldest) else { preconditionFailure("not a frame") }
             items.append(.frame(frame))
             return .dropped(lost)
@@ -50,7 +59,10 @@ struct BoundedQueue<Frame, Signal> {
 
     mutating func take() -> Item? {
         guard let item = items.popFirst() else { return nil }
-        if case .frame = item { frameCount -= 1 }
+        if case .frame = item {
+            frameCount -= 1
+            hasTaken = true
+        }
         return item
     }
 

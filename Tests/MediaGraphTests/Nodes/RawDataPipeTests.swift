@@ -202,6 +202,19 @@ import Testing
         #expect(try graph.videoSource("src").statistics.dropped == 0)
     }
 
+    @Test("RP-5 the first frame waits for the first call, however late its thread is", arguments: [1, 2, 3])
+    func firstIsKept(bound: Int) {
+        var queue = BoundedQueue<Int, Never>(bound: bound, policy: .dropOldest, keepsFirst: true)
+        var dropped: [Int] = []
+        func take() -> Int? { if case .frame(let frame) = queue.take() { frame } else { nil } }
+        for frame in 0..<6 { if case .dropped(let lost) = queue.offer(frame) { dropped.append(lost) } }
+        #expect(dropped.count == 6 - bound && !dropped.contains(0))
+        #expect(take() == 0)
+        // From then on it is the oldest that goes.
+        for frame in 6..<12 { if case .dropped(let lost) = queue.offer(frame) { dropped.append(lost) } }
+        #expect((0..<bound).map { _ in take() } == Array(12 - bound..<12))
+    }
+
     @Test("RP-5 the policy's queue keeps the oldest or the newest, and counts what it loses")
     func queue() {
         var dropOld = BoundedQueue<Int, String>(bound: 2, policy: .dropOldest)

@@ -75,7 +75,7 @@ final class Subscription: @unchecked Sendable {
         consumer.start(policy, maxFrames: setup.maxFrames)
         let queues = policy != .block && !consumer.queues
         monitor.withLock {
-            $0.open(queues ? DeliveryState.Queue(bound: setup.maxFrames, policy: policy) : nil)
+            $0.open(queues ? DeliveryState.Queue(bound: setup.maxFrames, policy: policy, keepsFirst: true) : nil)
         }
         if queues { thread.withLock { $0 = NativeThread("mg-pipe") { [self] in deliverAll() } } }
     }
