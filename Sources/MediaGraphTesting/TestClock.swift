@@ -25,7 +25,7 @@ public final class TestClock: Sendable {
         let doorman = NativeThread("test-clock") { [clock, weak self] in
             while self != nil {
                 Waiting.forEach(on: clock) { if $0.time <= clock.time { $0.letGo(on: clock) } }
-                g_usleep(1000)
+                sleepBriefly()
             }
         }
         doorman.detach()

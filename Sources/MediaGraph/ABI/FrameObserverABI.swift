@@ -37,13 +37,7 @@ final class ObserverHandle: @unchecked Sendable {
 
     @inline(__always)
     func see(_ frame: UnsafePointer<MGVideoFrame>) throws(MediaGraphError) -> Verdict {
-        var error = MGError()
-        switch abi.frame(abi.context, frame, &error) {
-        case MG_PASS: return .pass
-        case MG_DROP: return .drop
-        case MG_STOP: return .fail(MediaGraphError(taking: error).detail.subject)
-        default: throw MediaGraphError(taking: error)
-        }
+        try Verdict { abi.frame(abi.context, frame, $0) }
     }
 }
 
@@ -52,7 +46,7 @@ extension MGFrameObserver {
     init<O: FrameObserver>(_ observer: consuming sending O, name: String) {
         self.init(
             ObserverBox(observer) { observer, source in
-                guard let frame = VideoFrame(source) else { throw Self.noFormat }
+                guard let frame = VideoFrame(source) else { throw MediaGraphError.unknownFormat }
                 return try observer.observe(frame)
             }, edits: false, name: name)
     }
@@ -61,13 +55,9 @@ extension MGFrameObserver {
     init<E: FrameEditor>(_ editor: consuming sending E, name: String) {
         self.init(
             ObserverBox(editor) { editor, source in
-                guard var frame = VideoFrame(source) else { throw Self.noFormat }
+                guard var frame = VideoFrame(source) else { throw MediaGraphError.unknownFormat }
                 return try editor.edit(&frame)
             }, edits: true, name: name)
-    }
-
-    private static var noFormat: MediaGraphError {
-        .unsupported(.init("the frame's format", expected: "one that the nodes carry"))
     }
 
     private init(_ box: AnyObserverBox, edits: Bool, name: String) {
@@ -124,17 +114,6 @@ private final class ObserverBox<O: ObservesFrames>: AnyObserverBox {
     override func registered(_ registration: ObserverRegistration) { observer.pointee.registered(registration) }
 
     override func see(_ source: UnsafePointer<MGVideoFrame>, _ error: UnsafeMutablePointer<MGError>?) -> Int32 {
-        do {
-            switch try call(&observer.pointee, source) {
-            case .pass: return MG_PASS
-            case .drop: return MG_DROP
-            case .fail(let reason):
-                MediaGraphError.processingFailed(.init(reason)).store(in: error)
-                return MG_STOP
-            }
-        } catch let thrown {
-            MediaGraphError.wrapping(thrown, "the observer").store(in: error)
-            return MG_FAILED
-        }
+        Verdict.status(error, "the observer") { try call(&observer.pointee, source) }
     }
 }

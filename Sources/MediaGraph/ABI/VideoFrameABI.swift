@@ -14,6 +14,18 @@ extension MGVideoFrame {
             kind: MG_RAW, stream_start: nil, data: nil, length: 0, decode_timestamp: .max, duration: .max)
     }
 
+    /// A raw frame of a stream: `shown`, mapped, is the stream's buffer or what was made of it, and `original` says the rest.
+    @inline(__always)
+    init(
+        _ mapped: borrowing MappedVideoFrame, in shown: BufferAccess, _ caps: Caps, of original: BufferAccess,
+        _ rotation: Rotation, runningTime: ClockTime?
+    ) {
+        self.init(
+            mapped: mapped.frame, buffer: shown.raw, caps: caps.raw, running_time: UInt64(runningTime.raw),
+            presentation_timestamp: UInt64(original.presentationTimestamp.raw),
+            capture_time: original.captureTime ?? 0, rotation: rotation.rawValue)
+    }
+
     /// What a frame's fields say beyond its pixels, whatever kind it is of.
     var presentationTimestamp: ClockTime? { ClockTime(raw: GstClockTime(presentation_timestamp)) }
     var decodingTimestamp: ClockTime? { ClockTime(raw: GstClockTime(decode_timestamp)) }
@@ -64,6 +76,6 @@ extension MediaGraphError {
     /// A receiver that wasn't written for the pipe's `buffer-type`.
     static func doesNotTake(_ receiver: Any.Type, _ type: BufferType) -> MediaGraphError {
         .unsupported(
-            .init("\(receiver)", expected: "a receiver of \(type.nick) frames, for buffer-type=\(type.nick)"))
+            .init(typeName(receiver), expected: "a receiver of \(type.nick) frames, for buffer-type=\(type.nick)"))
     }
 }

@@ -20,24 +20,14 @@ final class ProcessorHandle: @unchecked Sendable {
         caps = NodeDefinition.caps(formats: formats)
     }
 
-    /// One field a buffer is no frame to a handler.
-    func takes(_ caps: Caps) -> Bool {
-        guard caps.isSubset(of: self.caps), let info = VideoInfo(caps) else { return false }
-        return !info.isFieldPerBuffer
-    }
+    func takes(_ caps: Caps) -> Bool { caps.areFrames(in: self.caps) }
 
     deinit { abi.destroy(abi.context) }
 
     /// Runs the handler; a failure comes back as its error.
     @inline(__always)
     func process(_ frame: UnsafePointer<MGVideoFrame>) throws(MediaGraphError) -> Verdict {
-        var error = MGError()
-        switch abi.process(abi.context, frame, &error) {
-        case MG_PASS: return .pass
-        case MG_DROP: return .drop
-        case MG_STOP: return .fail(MediaGraphError(taking: error).detail.subject)
-        default: throw MediaGraphError(taking: error)
-        }
+        try Verdict { abi.process(abi.context, frame, $0) }
     }
 }
 
@@ -77,20 +67,9 @@ private final class ProcessorBox<P: VideoProcessor>: AnyProcessorBox {
     }
 
     override func process(_ source: UnsafePointer<MGVideoFrame>, _ error: UnsafeMutablePointer<MGError>?) -> Int32 {
-        do {
-            guard var frame = VideoFrame(source) else {
-                throw MediaGraphError.unsupported(.init("the frame's format", expected: "one that the nodes carry"))
-            }
-            switch try processor.pointee.process(&frame) {
-            case .pass: return MG_PASS
-            case .drop: return MG_DROP
-            case .fail(let reason):
-                MediaGraphError.processingFailed(.init(reason)).store(in: error)
-                return MG_STOP
-            }
-        } catch let thrown {
-            MediaGraphError.wrapping(thrown, "the handler").store(in: error)
-            return MG_FAILED
+        Verdict.status(error, "the handler") {
+            guard var frame = VideoFrame(source) else { throw MediaGraphError.unknownFormat }
+            return try processor.pointee.process(&frame)
         }
     }
 }

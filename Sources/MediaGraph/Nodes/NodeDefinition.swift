@@ -21,3 +21,11 @@ enum NodeDefinition {
     static let handlerBlurb = "Name of the handler; `mediagraph inspect` lists those that there are"
     static let optionsBlurb = "The handler's options: key=value, separated by commas, by GstStructure's rules"
 }
+
+extension Caps {
+    /// Raw video with these caps comes as whole frames that `accepted` has: one field a buffer is none to a handler.
+    func areFrames(in accepted: Caps) -> Bool {
+        guard isSubset(of: accepted), let info = VideoInfo(self) else { return false }
+        return !info.isFieldPerBuffer
+    }
+}

@@ -289,15 +289,7 @@ import Testing
     func events() throws {
         for on in ["true", "false"] {
             let harness = try harness(("enabled", on))
-            harness.setSourceCaps("video/x-raw,format=I420,width=16,height=4,framerate=30/1")
-            harness.push([UInt8](repeating: 0, count: 96))
-            harness.setSourceCaps("video/x-raw,format=I420,width=32,height=4,framerate=30/1")
-            harness.push([UInt8](repeating: 0, count: 192))
-            harness.push(.gap(.milliseconds(66), .milliseconds(33)))
-            harness.push(.flushStart)
-            harness.push(.flushStop)
-            harness.push(.segment)
-            harness.push(.endOfStream)
+            harness.pushStreamWithEveryEvent()
             #expect(
                 harness.pulledEvents().filter { $0 != "custom-downstream-sticky" } == [
                     "stream-start", "caps", "segment", "caps", "segment", "gap", "flush-start", "flush-stop", "segment",

@@ -53,15 +53,7 @@ import Testing
     @Test("EL-2 EOS, GAP, FLUSH, SEGMENT and caps changes pass the preprocessor in order")
     func preprocessorEvents() throws {
         let harness = Harness(try #require(Element(factory: "preprocessor")), sink: "sink", source: "src")
-        harness.setSourceCaps("video/x-raw,format=I420,width=16,height=4,framerate=30/1")
-        harness.push([UInt8](repeating: 0, count: 96))
-        harness.setSourceCaps("video/x-raw,format=I420,width=32,height=4,framerate=30/1")
-        harness.push([UInt8](repeating: 0, count: 192))
-        harness.push(.gap(.milliseconds(66), .milliseconds(33)))
-        harness.push(.flushStart)
-        harness.push(.flushStop)
-        harness.push(.segment)
-        harness.push(.endOfStream)
+        harness.pushStreamWithEveryEvent()
         #expect(
             harness.pulledEvents() == [
                 "stream-start", "caps", "segment", "caps", "segment", "gap", "flush-start", "flush-stop", "segment",

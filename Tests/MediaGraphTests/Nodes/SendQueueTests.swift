@@ -11,6 +11,14 @@ import Testing
         return queue
     }
 
+    /// After `startSend` has returned.
+    private func sendingQueue(_ policy: OverflowPolicy = .block, bound: Int = 2) -> SendQueue<Int> {
+        var queue = queue(policy, bound: bound)
+        queue.open()
+        queue.opened()
+        return queue
+    }
+
     private func offer(_ queue: inout SendQueue<Int>, _ frame: Int) -> String {
         switch queue.room {
         case .free: queue.put(frame).map { "dropped \($0)" } ?? "accepted"
@@ -67,9 +75,7 @@ import Testing
             (OverflowPolicy.dropOldest, "dropped 1", ["on 2", "3"]), (.dropNewest, "dropped 3", ["on 1", "2"]),
             (.block, "full", ["on 1", "2"]),
         ] {
-            var queue = queue(policy)
-            queue.open()
-            queue.opened()
+            var queue = sendingQueue(policy)
             #expect((1...3).map { offer(&queue, $0) } == ["accepted", "accepted", third])
             #expect(steps(&queue) == left)
         }
@@ -77,9 +83,7 @@ import Testing
 
     @Test("RP-4 status is on before the first frame of a cycle and off behind its last")
     func status() {
-        var queue = queue()
-        queue.open()
-        queue.opened()
+        var queue = sendingQueue()
         _ = offer(&queue, 1)
         _ = offer(&queue, 2)
         queue.close()
@@ -103,9 +107,7 @@ import Testing
 
     @Test("RP-4 an off that came too late goes ahead of the frames of the next cycle")
     func overdue() {
-        var queue = queue()
-        queue.open()
-        queue.opened()
+        var queue = sendingQueue()
         _ = offer(&queue, 1)
         _ = queue.next()
         _ = offer(&queue, 2)
@@ -118,9 +120,7 @@ import Testing
 
     @Test("EL-2 the end comes behind what is queued, with status off before it, and then nothing gets in")
     func ending() {
-        var queue = queue()
-        queue.open()
-        queue.opened()
+        var queue = sendingQueue()
         _ = offer(&queue, 1)
         queue.end(.failure(.internalError(.init("first"))))
         queue.end(.endOfStream)
@@ -130,9 +130,7 @@ import Testing
 
     @Test("EL-2 a flush gives the frames back and stops the stream until it is over; status stays")
     func flush() {
-        var queue = queue()
-        queue.open()
-        queue.opened()
+        var queue = sendingQueue()
         _ = offer(&queue, 1)
         _ = queue.next()
         _ = offer(&queue, 2)
@@ -145,9 +143,7 @@ import Testing
 
     @Test("VS-3 a wish to negotiate anew comes ahead of frames, once")
     func reconfigure() {
-        var queue = queue()
-        queue.open()
-        queue.opened()
+        var queue = sendingQueue()
         _ = offer(&queue, 1)
         queue.reconfigure()
         queue.reconfigure()

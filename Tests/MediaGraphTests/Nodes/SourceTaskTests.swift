@@ -96,12 +96,8 @@ import Testing
             "videosource name=src pace=fast max-frames=1 block-timeout=60000000000 ! identity name=gate ! fakesink")
         let source = RecordingSource()
         try graph.videoSource("src").attach(source)
-        let hold = BlockingMonitor(true)
-        let seen = Log<UInt64>()
-        try graph.element("gate").staticPad("sink")!.observeBuffers { buffer in
-            seen.add(buffer.presentationTimestamp!.nanoseconds / 1_000_000)
-            _ = hold.wait { $0 ? nil : true }
-        }
+        let hold = FrameHold(at: try graph.element("gate").staticPad("sink")!)
+        let seen = hold.seen
         try await graph.start()
         let sender = source.sender
         let done = Log<Int>()
@@ -115,7 +111,7 @@ import Testing
         while done.all.count < 2 { try await Task.sleep(for: .milliseconds(1)) }
         let beat = await Task.detached { 42 }.value
         #expect(beat == 42 && done.all.count <= 2)
-        hold.withLock { $0 = false }
+        hold.release()
         for task in tasks { try await task.value }
         #expect(Set(done.all) == Set(0..<40))
         await graph.finish()
@@ -130,12 +126,8 @@ import Testing
             "videosource name=src pace=fast max-frames=1 block-timeout=30000000 ! identity name=gate ! fakesink")
         let source = RecordingSource()
         try graph.videoSource("src").attach(source)
-        let hold = BlockingMonitor(true)
-        let seen = Log<UInt64>()
-        try graph.element("gate").staticPad("sink")!.observeBuffers { buffer in
-            seen.add(buffer.presentationTimestamp!.nanoseconds / 1_000_000)
-            _ = hold.wait { $0 ? nil : true }
-        }
+        let hold = FrameHold(at: try graph.element("gate").staticPad("sink")!)
+        let seen = hold.seen
         try await graph.start()
         let sender = source.sender
         try await sender.send(Self.bytes, Self.frame(0))
@@ -149,7 +141,7 @@ import Testing
         let cancelled = Task { try await sender.send(Self.bytes, Self.frame(3)) }
         cancelled.cancel()
         await #expect(throws: CancellationError.self) { try await cancelled.value }
-        hold.withLock { $0 = false }
+        hold.release()
         await graph.stop()
         await #expect(throws: MediaGraphError.self) { try await sender.send(Self.bytes, Self.frame(4)) }
         #expect(seen.all.allSatisfy { $0 < 2 })

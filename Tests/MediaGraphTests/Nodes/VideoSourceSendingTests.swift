@@ -215,13 +215,9 @@ import Testing
             "videosource name=src backpressure=\(policy) max-frames=3 block-timeout=1000000 ! identity name=gate ! fakesink"
         )
         try graph.videoSource("src").attach(source)
-        let seen = Log<UInt64>()
-        let hold = BlockingMonitor(true)
+        let hold = FrameHold(at: try graph.element("gate").staticPad("sink")!)
+        let seen = hold.seen
         graph.pipeline.setState(.playing)
-        try graph.element("gate").staticPad("sink")!.observeBuffers { buffer in
-            seen.add(buffer.presentationTimestamp!.nanoseconds / 1_000_000)
-            _ = hold.wait { $0 ? nil : true }
-        }
         var refused: [UInt64] = []
         func send(_ index: UInt64) throws {
             var frame = Self.frame
@@ -231,7 +227,7 @@ import Testing
         try send(0)
         #expect(waitUntil { seen.all == [0] })
         for index in 1...5 { try send(UInt64(index)) }
-        hold.withLock { $0 = false }
+        hold.release()
         let (expected, lost, late): ([UInt64], UInt64, [UInt64]) =
             switch policy {
             case "drop-old": ([0, 3, 4, 5], 2, [])

@@ -138,10 +138,7 @@ final class FrameObserverElement: InPlaceTransform, ConfigurableElement, @unchec
     /// Everything that can be converted to what an observer prefers.
     private static let readableCaps = Caps.anyRawVideo.constant
 
-    private static func takes(_ caps: Caps) -> Bool {
-        guard caps.isSubset(of: readableCaps), let info = VideoInfo(caps) else { return false }
-        return !info.isFieldPerBuffer
-    }
+    private static func takes(_ caps: Caps) -> Bool { caps.areFrames(in: readableCaps) }
 
     override func transformCaps(_ caps: Caps) -> Caps {
         slot.wanted == nil ? caps : caps.intersection(Self.readableCaps)
@@ -244,10 +241,8 @@ final class FrameObserverElement: InPlaceTransform, ConfigurableElement, @unchec
         do {
             verdict = try shown.withVideoFrame(info, observer.mode == .readWrite ? .readWrite : .read) { mapped in
                 var frame = MGVideoFrame(
-                    mapped: mapped.frame, buffer: shown.raw, caps: caps.raw,
-                    running_time: UInt64(runningTime(of: buffer.presentationTimestamp).raw),
-                    presentation_timestamp: UInt64(buffer.presentationTimestamp.raw),
-                    capture_time: buffer.captureTime ?? 0, rotation: rotation.rawValue)
+                    mapped, in: shown, caps, of: buffer, rotation,
+                    runningTime: runningTime(of: buffer.presentationTimestamp))
                 return try observer.see(&frame)
             }
         } catch { throw .wrapping(error, observer.name) }

@@ -211,10 +211,8 @@ final class PreprocessorElement: InPlaceTransform, ConfigurableElement, @uncheck
         let backup = policy.onError == .pass ? stream.backup : nil
         backup?.save(mapped)
         var frame = MGVideoFrame(
-            mapped: mapped.frame, buffer: buffer.raw, caps: stream.caps.raw,
-            running_time: UInt64(runningTime(of: buffer.presentationTimestamp).raw),
-            presentation_timestamp: UInt64(buffer.presentationTimestamp.raw),
-            capture_time: buffer.captureTime ?? 0, rotation: Rotation(of: buffer).rawValue)
+            mapped, in: buffer, stream.caps, of: buffer, Rotation(of: buffer),
+            runningTime: runningTime(of: buffer.presentationTimestamp))
         do throws(MediaGraphError) { return try handler.process(&frame) } catch {
             backup?.restore(&mapped)
             throw error

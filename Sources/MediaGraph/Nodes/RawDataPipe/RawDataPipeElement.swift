@@ -214,7 +214,7 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
     private func accepts(_ caps: Caps) -> Bool {
         let accepted = acceptedCaps
         let isRaw = settings.current.bufferType == .raw
-        if caps.isSubset(of: accepted), !isRaw || VideoInfo(caps).map({ !$0.isFieldPerBuffer }) == true {
+        if isRaw ? caps.areFrames(in: accepted) : caps.isSubset(of: accepted) {
             delivery.findOutLiveness()
             return true
         }
