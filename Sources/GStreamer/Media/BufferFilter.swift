@@ -1,4 +1,5 @@
 import CGStreamer
+import Synchronization
 
 /// Why a `BufferFilter` can't be made, or gave no buffer. Each says which element it is about.
 public enum BufferFilterError: Error, Sendable, Equatable, CustomStringConvertible {
@@ -22,7 +23,7 @@ public enum BufferFilterError: Error, Sendable, Equatable, CustomStringConvertib
         case .refused(let element, let caps, let accepted): "\(element) takes \(accepted), not \(caps)"
         case .failed(let element, let flow, let reason):
             "\(element) failed (\(flow))" + (reason.isEmpty ? "" : ": \(reason)")
-        case .notOneBuffer(let element, let count): "\(element) gave \(count) buffers for one"
+        case .notOneBuffer(let element, let count): "\(element) gave \(count) buffers at once for one"
         }
     }
 }
@@ -47,17 +48,54 @@ public final class BufferFilter {
     private var inputCaps: Caps?
     private var hasStarted = false
 
-    /// What the element's source pad has pushed.
+    /// What the element's source pad has pushed. Locked: an element that isn't such a function may have a thread of its own.
     private final class Outlet {
-        var caps: Caps?
-        var buffer: UnsafeMutablePointer<GstBuffer>?
-        var count = 0
+        struct State {
+            var caps: Caps?
+            var buffer: UnmanagedBuffer?
+            var count = 0
+            /// The one that pushes. What another pushes may be for any buffer.
+            var thread: UInt = 0
+        }
+
+        private let state = Mutex(State())
 
         static func of(_ data: UnsafeMutableRawPointer?) -> Outlet {
             Unmanaged<Outlet>.fromOpaque(data!).takeUnretainedValue()
         }
 
-        deinit { if let buffer { gst_buffer_unref(buffer) } }
+        deinit { _ = close().buffer?.take() }
+
+        var caps: Caps? {
+            get { state.withLock { $0.caps } }
+            set { state.withLock { $0.caps = newValue } }
+        }
+
+        func receive(_ buffer: consuming Buffer) {
+            let buffer = UnmanagedBuffer(buffer)
+            let superfluous = state.withLock { state in
+                guard state.thread == currentThread() else { return Optional(buffer) }
+                state.count += 1
+                defer { state.buffer = buffer }
+                return state.buffer
+            }
+            _ = superfluous?.take()
+        }
+
+        /// From now on buffers count that come on this thread.
+        func open() { state.withLock { $0.thread = currentThread() } }
+
+        /// The last buffer since `open`, and how many there were.
+        func close() -> (buffer: UnmanagedBuffer?, count: Int) {
+            state.withLock { state in
+                defer {
+                    state.buffer = nil
+                    state.count = 0
+                    state.thread = 0
+                }
+                return (state.buffer, state.count)
+            }
+        }
     }
 
     /// Makes the element. It starts with the first buffer: until then properties that are locked while it runs can be set.
@@ -123,10 +161,7 @@ public final class BufferFilter {
         gst_pad_set_chain_function_full(
             output,
             { pad, _, buffer in
-                let outlet = Outlet.of(pad!.pointee.chaindata)
-                outlet.count += 1
-                if let previous = outlet.buffer { gst_buffer_unref(previous) }
-                outlet.buffer = buffer
+                Outlet.of(pad!.pointee.chaindata).receive(Buffer(taking: buffer!))
                 return GST_FLOW_OK
             }, context, nil)
         gst_pad_set_event_function_full(
@@ -174,16 +209,15 @@ public final class BufferFilter {
     /// A buffer that nobody else holds may be edited in place. After an error the filter goes on with the next buffer.
     public func apply(_ buffer: consuming Buffer, caps: Caps) throws(BufferFilterError) -> Buffer {
         if caps.raw != inputCaps?.raw { try announce(caps) }
-        outlet.count = 0
+        outlet.open()
         let flow = gst_pad_push(input, buffer.take())
-        let result = outlet.buffer
-        outlet.buffer = nil
+        let (result, count) = outlet.close()
         // A GstVideoFilter that can't map its input gives a buffer full of nothing, and a warning.
-        guard flow == GST_FLOW_OK, outlet.count == 1, let result, gst_bus_have_pending(bus) == 0 else {
-            if let result { gst_buffer_unref(result) }
-            throw failure(FlowReturn(flow), caps)
+        guard flow == GST_FLOW_OK, count == 1, let result, gst_bus_have_pending(bus) == 0 else {
+            _ = result?.take()
+            throw failure(FlowReturn(flow), caps, count: count)
         }
-        return Buffer(taking: result)
+        return result.take()
     }
 
     private func announce(_ caps: Caps) throws(BufferFilterError) {
@@ -212,7 +246,7 @@ public final class BufferFilter {
         return .refused(factory, caps: "\(caps)", accepted: accepted.map { "\($0)" } ?? "nothing")
     }
 
-    private func failure(_ flow: FlowReturn, _ caps: Caps) -> BufferFilterError {
+    private func failure(_ flow: FlowReturn, _ caps: Caps, count: Int) -> BufferFilterError {
         if flow == .notNegotiated {
             inputCaps = nil
             return refusal(caps)
@@ -221,7 +255,7 @@ public final class BufferFilter {
         guard [.ok, .dropped].contains(flow), reason.isEmpty else {
             return .failed(factory, flow: flow, reason: reason)
         }
-        return .notOneBuffer(factory, count: outlet.count)
+        return .notOneBuffer(factory, count: count)
     }
 
     /// What the element said on its bus, and nothing is left there.

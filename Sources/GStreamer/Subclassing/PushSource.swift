@@ -19,7 +19,11 @@ open class PushSource: ElementImplementation, ParentClass, @unchecked Sendable {
             PushSource.of($0!).unlockStop()
             return 1
         }
-        source.pointee.start = { PushSource.of($0!).start() ? 1 : 0 }
+        source.pointee.start = { element in
+            let node = PushSource.of(element!)
+            node.hasSentLast = false
+            return node.start() ? 1 : 0
+        }
         source.pointee.stop = { PushSource.of($0!).stop() ? 1 : 0 }
         source.pointee.event = { element, event in
             let node = PushSource.of(element!)
@@ -53,11 +57,32 @@ open class PushSource: ElementImplementation, ParentClass, @unchecked Sendable {
                     fromByteOffset: MemoryLayout<GstPushSrc>.size, as: UnsafeMutableRawPointer.self)
             )._withUnsafeGuaranteedRef {
                 var buffer: Buffer?
-                let flow = unsafeDowncast($0, to: PushSource.self).create(&buffer)
+                let node = unsafeDowncast($0, to: PushSource.self)
+                let isLast = UnsafeMutableRawPointer(element!).assumingMemoryBound(to: GstBaseSrc.self).pointee
+                    .num_buffers_left == 0
+                let flow = isLast ? node.createLast(&buffer) : node.create(&buffer)
                 result!.pointee = buffer.take()?.take()
                 return flow.raw
             }
         }
+    }
+
+    /// Belongs to the streaming thread.
+    private var hasSentLast = false
+
+    /// The base class sends EOS right behind the last of `num-buffers`; one call more gives the subclass its word before it.
+    @inline(never)
+    private func createLast(_ buffer: inout Buffer?) -> FlowReturn {
+        if hasSentLast {
+            lastBufferSent()
+            return .endOfStream
+        }
+        let flow = create(&buffer)
+        if flow == .ok {
+            hasSentLast = true
+            source.pointee.num_buffers_left = 1
+        }
+        return flow
     }
 
     @inline(__always)
@@ -86,6 +111,9 @@ open class PushSource: ElementImplementation, ParentClass, @unchecked Sendable {
     /// The next buffer, on the streaming thread, its pad's stream lock held. May wait until `unlock`. Anything but `ok`
     /// pauses the streaming thread: `endOfStream` sends EOS, an error is posted and sends EOS, `flushing` does neither.
     open func create(_ buffer: inout Buffer?) -> FlowReturn { .endOfStream }
+
+    /// The last of `num-buffers` has gone, and EOS follows. On the streaming thread.
+    open func lastBufferSent() {}
 
     /// `create` must return `flushing` at once, and until `unlockStop`: a flush, or the end of data flow. Any thread.
     open func unlock() {}

@@ -24,10 +24,11 @@ final class FrameChannel: Sendable {
     // MARK: The pipe's side, one thread at a time
 
     func start(_ policy: OverflowPolicy, maxFrames: Int) {
-        monitor.withLock { state in
-            let queue = BoundedQueue<OwnedVideoFrame, Never>(bound: maxFrames, policy: policy)
-            state.queue = queue
+        _ = monitor.withLock { state in
+            let last = state.queue
+            state.queue = BoundedQueue<OwnedVideoFrame, Never>(bound: maxFrames, policy: policy)
             state.ending = nil
+            return last
         }
     }
 
@@ -38,6 +39,8 @@ final class FrameChannel: Sendable {
     /// interrupted in turn: one for each pause while nobody reads, and none is lost.
     func receive(_ frame: OwnedVideoFrame) -> Bool {
         var handOver: CheckedContinuation<OwnedVideoFrame?, any Error>?
+        // Let go outside the lock: a frame's release may call anything.
+        var lost: OwnedVideoFrame?
         var isQueued = false
         let isKept = monitor.wait { state -> Bool? in
             if state.isAbandoned { return false }
@@ -52,13 +55,16 @@ final class FrameChannel: Sendable {
                     state.queue.force(frame)
                     isQueued = true
                 case .full: return nil
-                case .dropped: return false
+                case .dropped(let frame):
+                    lost = frame
+                    return false
                 }
             }
             let mayGoOn = state.queue.policy != .block || state.queue.frameCount < state.queue.bound
             return mayGoOn || state.isInterrupted ? true : nil
         }
         handOver?.resume(returning: frame)
+        lost = nil
         return isKept == true
     }
 
@@ -111,12 +117,15 @@ final class FrameChannel: Sendable {
     }
 
     func abandon() {
-        let waiting = monitor.withLock { state -> CheckedContinuation<OwnedVideoFrame?, any Error>? in
+        let (waiting, lost) = monitor.withLock { state in
             state.isAbandoned = true
-            while state.queue.take() != nil {}
-            return state.waiting.take()
+            var lost: [OwnedVideoFrame] = []
+            state.queue.removeFrames { lost.append($0) }
+            return (state.waiting.take(), lost)
         }
         waiting?.resume(returning: nil)
+        // Outside the lock: a frame's release may call anything.
+        _ = consume lost
     }
 }
 

@@ -185,4 +185,11 @@ import Testing
         }
         #expect(throws: PropertyError.self) { try filter.set("video-direction", to: "sideways") }
     }
+
+    @Test("AL-4 an element with a thread of its own is refused: what it gives later could be for any frame")
+    func ownThread() throws {
+        let filter = try BufferFilter(parsing: "queue")
+        let caps = try Self.caps("RGBA", 3, 2)
+        for _ in 0..<50 { #expect(Self.error(of: filter, caps: caps) == .notOneBuffer("queue", count: 0)) }
+    }
 }

@@ -346,6 +346,26 @@ import Testing
         #expect(
             error { _ = try source.sender.makeFrame(FrameDescription(width: 0, height: 1)) }?.code == .invalidParameter)
     }
+
+    @Test(
+        "VS-8 a stream that downstream has ended refuses frames, where it drops and where it blocks",
+        arguments: ["drop-old", "block"])
+    func endedStream(policy: String) async throws {
+        let source = RecordingSource()
+        let graph = try Graph(
+            "videosource name=src backpressure=\(policy) block-timeout=1000000 ! identity eos-after=2 ! fakesink")
+        try graph.videoSource("src").attach(source)
+        try await graph.start()
+        // The node's queue fills behind the end, and then it is known.
+        let refused = waitUntil {
+            guard case .wrongUsage(let detail)? = error({ try sendNow(source.sender, Self.bytes, Self.frame) }) else {
+                return false
+            }
+            return detail.actual == "one that has ended: endOfStream"
+        }
+        #expect(refused)
+        await graph.stop()
+    }
 }
 
 private func address(of span: Span<UInt8>) -> UInt {

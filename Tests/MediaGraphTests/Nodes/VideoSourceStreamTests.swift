@@ -164,6 +164,31 @@ import Testing
         await graph.stop()
     }
 
+    @Test("RP-4 the status goes off ahead of the end that num-buffers makes, each cycle anew")
+    func statusBeforeLimit() throws {
+        let element = try #require(Element(factory: "videosource"))
+        try element.setProperty("num-buffers", to: Int32(2))
+        let source = RecordingSource()
+        try NodeDoor.attach(source, to: element)
+        let harness = Harness(element, sink: nil, source: "src")
+        harness.play()
+        for cycle in 1...2 {
+            for index in 0..<2 { try send(source, at: UInt64(index)) }
+            var events: [String] = []
+            #expect(
+                waitUntil {
+                    events += harness.pulledEvents()
+                    return events.contains("eos")
+                })
+            // On ahead of the first frame, off behind the last.
+            #expect(events.filter { $0 == "custom-downstream-sticky" }.count == 2, "cycle \(cycle)")
+            #expect(events.suffix(2) == ["custom-downstream-sticky", "eos"])
+            #expect(harness.pull() != nil && harness.pull() != nil)
+            element.setState(.ready)
+            element.setState(.playing)
+        }
+    }
+
     @Test("EL-2 a flush drops what is queued, counts it, and frames that come after it are delivered in a new segment")
     func flush() throws {
         let element = try #require(Element(factory: "videosource"))

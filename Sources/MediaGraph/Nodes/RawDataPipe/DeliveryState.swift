@@ -47,6 +47,8 @@ struct DeliveryState {
     private var queue: Queue?
     /// The thread in a callback; 0 for none.
     private var caller: UInt = 0
+    /// Out of the queue: the owner lets go of them outside its lock, since a frame's release may call anything.
+    private var removed: [UnmanagedSample] = []
 
     // MARK: The run
 
@@ -104,7 +106,14 @@ struct DeliveryState {
         }
     }
 
-    private mutating func removeFrames() { queue?.removeFrames { _ = $0.take() } }
+    private mutating func removeFrames() { queue?.removeFrames { removed.append($0) } }
+
+    /// What `hold`, `reopen`, `cancel` or `leave` took out of the queue.
+    mutating func takeRemoved() -> [UnmanagedSample] {
+        guard !removed.isEmpty else { return [] }
+        defer { removed = [] }
+        return removed
+    }
 
     // MARK: What the streaming thread brings
 

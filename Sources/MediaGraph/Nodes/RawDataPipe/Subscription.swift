@@ -82,7 +82,7 @@ final class Subscription: @unchecked Sendable {
 
     /// Whoever waits in the handler goes on, and nobody waits there while a hold is on. Any thread.
     func hold(_ reason: DeliveryState.Holds) {
-        monitor.withLock {
+        change {
             $0.hold(reason)
             consumer.interrupt()
         }
@@ -94,7 +94,7 @@ final class Subscription: @unchecked Sendable {
 
     /// FLUSH_STOP.
     func flushStopped() {
-        if monitor.withLock({ $0.reopen() }), consumer.queues {
+        if change({ $0.reopen() }), consumer.queues {
             consumer.start(setup.policy, maxFrames: setup.maxFrames)
         }
         release(.flushing)
@@ -114,7 +114,7 @@ final class Subscription: @unchecked Sendable {
 
     /// Unsubscribed. When it returns no callback is in flight and none will come; from inside one it returns at once.
     func cancel() {
-        monitor.withLock {
+        change {
             $0.cancel()
             consumer.interrupt()
         }
@@ -177,6 +177,14 @@ final class Subscription: @unchecked Sendable {
     @inline(__always)
     private func leave(_ outcome: DeliveryState.Outcome) {
         monitor.withLock { $0.leave(outcome) }
+        if outcome == .gone { change { _ in } }
+    }
+
+    /// A change that may empty the queue.
+    private func change<R>(_ body: (inout DeliveryState) -> R) -> R {
+        let (result, removed) = monitor.withLock { (body(&$0), $0.takeRemoved()) }
+        for sample in removed { _ = sample.take() }
+        return result
     }
 
     @discardableResult

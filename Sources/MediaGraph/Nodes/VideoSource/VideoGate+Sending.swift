@@ -82,6 +82,8 @@ extension VideoGate {
         case .dropped(let lost):
             lost.discard()
             statistics.countDrop()
+            // A stream that has ended takes nothing: the next sender is told.
+            if refusal != nil { failed() }
         case .closed:
             frame.discard()
             throw closedError
@@ -97,17 +99,26 @@ extension VideoGate {
     }
 
     private var closedError: MediaGraphError {
-        .wrongUsage(.init("sending a frame", expected: "a call between startSend and stopSend", actual: "one outside"))
+        endedError
+            ?? .wrongUsage(
+                .init("sending a frame", expected: "a call between startSend and stopSend", actual: "one outside"))
     }
 
-    /// The queue stayed full.
-    private func fullError(_ timeout: ClockTime) -> MediaGraphError {
-        if let refusal = owner.element.flatMap({ VideoSourceElement.refusal(of: $0) }) {
-            return .wrongUsage(
+    /// Why no buffer will be taken any more, where that is so.
+    private var refusal: FlowReturn? { owner.element.flatMap { VideoSourceElement.refusal(of: $0) } }
+
+    private var endedError: MediaGraphError? {
+        refusal.map { refusal in
+            .wrongUsage(
                 .init(
                     "sending a frame", expected: "a graph that takes frames",
                     actual: "one that has ended: \(refusal)"))
         }
+    }
+
+    /// The queue stayed full.
+    private func fullError(_ timeout: ClockTime) -> MediaGraphError {
+        if let endedError { return endedError }
         return .timeOut(.init("sending a frame", expected: "room in the queue within \(timeout.seconds) s"))
     }
 

@@ -117,11 +117,12 @@ final class VideoGate: Sendable {
         }
     }
 
-    private func discard(_ lost: [QueuedFrame]) {
-        for frame in lost {
-            frame.discard()
-            statistics.countDrop()
-        }
+    private func discard(_ lost: [QueuedFrame]) { for frame in lost { lose(frame) } }
+
+    /// A frame that nobody gets, counted.
+    func lose(_ frame: QueuedFrame) {
+        frame.discard()
+        statistics.countDrop()
     }
 
     /// The queue makes up for as much as it holds; frames are stamped as they come, so nothing is added.

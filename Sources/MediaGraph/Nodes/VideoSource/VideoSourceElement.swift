@@ -13,7 +13,8 @@ import Synchronization
 /// appsrc's level and wake-ups. And appsrc knows neither what it dropped nor when its queue has run dry, so exact counters
 /// and a status that goes out before PAUSED need a queue of one's own anyway.
 ///
-/// An EOS event sent to the element ends the stream behind what is queued, as appsrc does; `num-buffers` ends it at once.
+/// An EOS event sent to the element ends the stream behind what is queued, as appsrc does; `num-buffers` ends it
+/// behind so many: what is queued is lost, and counted.
 final class VideoSourceElement: PushSource, ConfigurableElement, @unchecked Sendable {
     // `@unchecked Sendable`: constants, and state behind locks.
 
@@ -261,6 +262,18 @@ final class VideoSourceElement: PushSource, ConfigurableElement, @unchecked Send
                 if case .failure(let error) = gate.ending { postError(.processing, "\(name): \(error)") }
                 return .endOfStream
             case .drained: break
+            }
+        }
+    }
+
+    override func lastBufferSent() {
+        gate.endOfStreamRequested()
+        while true {
+            switch gate.next() {
+            case .frame(let frame), .announced(let frame, _, _, _): gate.lose(frame)
+            case .off: pushSticky(StreamStatus.event(on: false))
+            case .reconfigure, .drained: break
+            case .flush, .end: return
             }
         }
     }
