@@ -43,4 +43,22 @@ public final class Pad: ObjectReference, @unchecked Sendable {
         gst_query_parse_latency(query, &live, nil, nil)
         return live != 0
     }
+
+    /// Whether something upstream of this sink pad is still to be linked, as behind a demuxer whose pads come with the data.
+    ///
+    /// Looks no further up than an element that feeds others too, unless a queue is between: there one branch waits for the
+    /// other.
+    public func isLinkedLater() -> Bool { isLinkedLater(behindQueue: false, depth: 0) }
+
+    private func isLinkedLater(behindQueue: Bool, depth: Int) -> Bool {
+        guard let peer else { return true }
+        // A loop ends too.
+        guard let feeder = peer.parent, depth < 1000 else { return false }
+        let pads = feeder.pads
+        guard behindQueue || pads.count(where: { $0.direction == .source }) == 1 else { return false }
+        let isQueue = ["queue", "queue2"].contains(feeder.factoryName)
+        return pads.contains {
+            $0.direction == .sink && $0.isLinkedLater(behindQueue: behindQueue || isQueue, depth: depth + 1)
+        }
+    }
 }

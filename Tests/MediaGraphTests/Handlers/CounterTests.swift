@@ -3,7 +3,7 @@ import MediaGraph
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct CounterTests {
+@Suite(.timeLimit(.minutes(10))) struct CounterTests {
     static let cases = [VideoFormat.i420, .nv12].flatMap { format in
         [(2, 2), (8, 8), (33, 2), (320, 180), (426, 240), (404, 720), (641, 361), (1280, 720)].map { size in
             (format, size.0, size.1)

@@ -3,7 +3,7 @@ import MediaGraph
 import MediaGraphTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct FrameMD5Tests {
+@Suite(.timeLimit(.minutes(10))) struct FrameMD5Tests {
     struct Raw: Sendable, CustomTestStringConvertible {
         let format: VideoFormat
         let ffmpeg: String

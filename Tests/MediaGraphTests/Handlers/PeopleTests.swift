@@ -5,7 +5,7 @@ import Testing
 @testable import MediaGraph
 
 /// Handlers for people: background, blur, despill, and the watermark's clock.
-@Suite(.timeLimit(.minutes(1))) struct PeopleTests {
+@Suite(.timeLimit(.minutes(10))) struct PeopleTests {
     // MARK: background
 
     @Test(

@@ -5,7 +5,7 @@ import MediaGraphTesting
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct PictureTests {
+@Suite(.timeLimit(.minutes(10))) struct PictureTests {
     let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }

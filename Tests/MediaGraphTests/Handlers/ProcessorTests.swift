@@ -2,7 +2,7 @@ import GStreamer
 import MediaGraph
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct ProcessorTests {
+@Suite(.timeLimit(.minutes(10))) struct ProcessorTests {
     static let formats = VideoFormat.allCases
     static let sizes = [(1, 1), (2, 2), (3, 3), (7, 5), (64, 36), (641, 361)]
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MediaGraph
 
-@Suite(.timeLimit(.minutes(2))) struct Y4MTests {
+@Suite(.timeLimit(.minutes(10))) struct Y4MTests {
     let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }

@@ -4,7 +4,7 @@ import MediaGraphTesting
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct AlphaChannelTests {
+@Suite(.timeLimit(.minutes(10))) struct AlphaChannelTests {
     init() throws { try Nodes.register() }
 
     /// Left half pure green, right half red.
@@ -314,7 +314,7 @@ import Testing
 }
 
 /// Frames with alpha through every node.
-@Suite(.timeLimit(.minutes(1))) struct AlphaNodesTests {
+@Suite(.timeLimit(.minutes(10))) struct AlphaNodesTests {
     private static let formats: [VideoFormat] = [.a420, .rgba, .bgra, .argb, .abgr]
     private static let sizes = [(1, 1), (2, 2), (3, 3), (426, 240), (641, 361)]
 

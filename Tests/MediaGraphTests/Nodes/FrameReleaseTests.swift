@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(
-        "RP-9 the release of a frame that a reader never takes may look at the reader's queue", .timeLimit(.minutes(1)))
+        "RP-9 the release of a frame that a reader never takes may look at the reader's queue", .timeLimit(.minutes(10)))
     func sequence() throws {
         let channel = FrameChannel()
         let (harness, _) = try pipe { try NodeDoor.attach(channel, to: $0) }
@@ -57,7 +57,7 @@ import Testing
 
     @Test(
         "RP-9 the release of a frame that a flush or an end takes out of the queue may unsubscribe",
-        .timeLimit(.minutes(1)))
+        .timeLimit(.minutes(10)))
     func subscription() throws {
         final class Delegate: RawDataDelegate {
             let isHeld = BlockingMonitor(true)

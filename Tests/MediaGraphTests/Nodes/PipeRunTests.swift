@@ -14,6 +14,12 @@ import Testing
         func receive(_ frame: borrowing VideoFrame) throws { onFrame(frame) }
     }
 
+    private struct Recorder: VideoConsumer {
+        let log = Log<String>()
+        func statusChanged(isOn: Bool) { log.add(isOn ? "on" : "off") }
+        func receive(_ frame: borrowing VideoFrame) { log.add("frame") }
+    }
+
     @Test("RP-5 whether upstream is live is asked again at the first frame, when nobody knew before")
     func livenessAskedAgain() throws {
         let element = try #require(Element(factory: "rawdatapipe"))
@@ -65,5 +71,38 @@ import Testing
             }
             pipeline.setState(.null)
         }
+    }
+
+    @Test(
+        "EL-1 a pipe prerolls where its stream is linked later, as any sink; elsewhere a graph never waits for it",
+        arguments: [
+            ("videotestsrc num-buffers=3 ! jpegenc ! decodebin ! videoconvert ! rawdatapipe name=p", true),
+            (
+                "videotestsrc num-buffers=3 ! jpegenc ! decodebin ! tee name=t ! rawdatapipe name=p  t. ! rawdatapipe",
+                false
+            ),
+            (
+                """
+                videotestsrc num-buffers=3 ! jpegenc ! decodebin ! tee name=t ! queue ! rawdatapipe name=p
+                t. ! queue ! rawdatapipe
+                """, true
+            ),
+            ("videotestsrc num-buffers=3 ! queue ! rawdatapipe name=p", false),
+        ])
+    func prerolls(text: String, isExpected: Bool) throws {
+        let pipeline = try Pipeline(parsing: text)
+        let pipe = try #require(pipeline.element(named: "p"))
+        let recorder = Recorder()
+        try NodeDoor.attach(recorder, memoryMode: nil, to: pipe)
+        let hasEnded = Atomic<Bool>(false)
+        pipeline.onMessage { if case .endOfStream = $0.kind { hasEnded.store(true, ordering: .relaxed) } }
+        #expect(pipe.setState(.ready) == .success)
+        #expect((pipe.setState(.paused) == .async) == isExpected)
+        pipeline.setState(.paused)
+        #expect(pipeline.waitForState(timeout: .seconds(10)).state == .paused)
+        pipeline.setState(.playing)
+        #expect(waitUntil { hasEnded.load(ordering: .relaxed) })
+        #expect(recorder.log.all == ["on", "frame", "frame", "frame", "off"])
+        pipeline.setState(.null)
     }
 }

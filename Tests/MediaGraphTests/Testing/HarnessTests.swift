@@ -4,7 +4,7 @@ import MediaGraphTesting
 import Testing
 
 /// What users test their handlers with.
-@Suite(.timeLimit(.minutes(1))) struct HandlerHarnessTests {
+@Suite(.timeLimit(.minutes(10))) struct HandlerHarnessTests {
     /// Counts calls, adds one to each byte of luma, and drops what is marked so.
     private struct Brighten: VideoProcessor, NamedHandler {
         static let name = "brighten"
@@ -115,7 +115,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct TestClockTests {
+@Suite(.timeLimit(.minutes(10))) struct TestClockTests {
     @Test("on a test clock a live graph gives a frame a step, and none by itself")
     func steps() async throws {
         let graph = try Graph(

@@ -112,8 +112,6 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
         appSink.setDelegate(delivery)
         // What has been delivered goes back to its pool.
         appSink.keepsLastSample(false)
-        // No preroll: a graph whose pipe waits for a user who isn't there still reaches PLAYING.
-        appSink.setPrerolls(false)
         // Handlers get frames at their time, not 20 ms after it, which sinks add for their own rendering.
         appSink.setProcessingDeadline(.zero)
         sink.chainToTarget()
@@ -237,6 +235,11 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
                 let format = try format(for: consumer)
                 try settings.current.check(format)
                 delivery.start(settings.current, handler: consumer, format: format)
+                // No preroll: a graph whose pipe waits for a user who isn't there still reaches PLAYING. But behind pads that
+                // come with the data, where another element announces PAUSED: GStreamer 1.22 may post that behind the
+                // PLAYING which the application asked for upon it, and forgets end-of-stream then. A sink that prerolls
+                // announces it itself, with the lock held that PLAYING needs.
+                delivery.appSink.setPrerolls(sink.pad.isLinkedLater())
                 if !settings.current.rendersEngine { branch.withLock { $0?.hideFrames() } }
                 Self.log.log(
                     .info, raw: instance.element,
@@ -252,7 +255,10 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
         }
         let result = super.changeState(change)
         switch change {
-        case .pausedToPlaying: resume()
+        case .pausedToPlaying:
+            // A pause holds what comes at the pad. Before a handler may wait again, with the lock held that this takes.
+            delivery.appSink.setPrerolls(false)
+            resume()
         case .pausedToReady:
             delivery.stop()
             resume()
