@@ -99,8 +99,13 @@ struct Background: VideoProcessor, NamedHandler {
 extension Picture {
     /// The PNG file that a handler's option `image` names.
     static func load(_ path: String, for handler: String) throws(MediaGraphError) -> Picture {
+        let option = "option image of \(handler)"
+        // The decoder's own errors name no file.
+        let file = try ByteReader(path: path == "-" ? "./-" : path, option: option, interruption: Interruption())
         do { return try Picture(pngFile: path) } catch {
-            throw refusal(error, handler, "image", expected: "a PNG file with something to see")
+            if case .missingElement = error { throw refusal(error, handler, "image", expected: "") }
+            throw .invalidParameter(
+                .init(option, expected: "a PNG file with something to see", actual: "\(file.name) (\(error))"))
         }
     }
 
