@@ -65,14 +65,17 @@ public struct Description: Sendable {
     ///   - additionalChecks: checks beyond what GStreamer's classes say about themselves.
     ///   - parses: whether to ask GStreamer's parser at the end. Leave it out where the text is parsed next anyway, and
     ///     give its error to ``ExpandedDescription/diagnostic(forParseError:)``.
+    ///   - isComplete: whether nobody links anything to it later. Then elements that the text leaves unlinked are told.
     public func diagnose(
-        with variables: [String: String] = [:], additionalChecks: [any DescriptionCheck] = [], parses: Bool = true
+        with variables: [String: String] = [:], additionalChecks: [any DescriptionCheck] = [], parses: Bool = true,
+        isComplete: Bool = false
     ) -> [Diagnostic] {
         GStreamerRuntime.initialize()
         let expansion = VariableExpansion(source, variables: withFolder(variables))
         let locator = Locator(source: source, map: expansion.map)
         let parsed = DescriptionParser.parse(expansion.bytes)
-        var problems = expansion.problems + DescriptionChecks.problems(in: parsed)
+        let context = CheckContext(parsed)
+        var problems = expansion.problems + DescriptionChecks.problems(in: context)
         let errors = problems.filter { $0.severity == .error }
         if parses, errors.allSatisfy({ !$0.isCertain }) {
             // What templates and names in the text can't tell, an actual parse can.
@@ -83,6 +86,8 @@ public struct Description: Sendable {
                 problems.removeAll { $0.severity == .error }
             }
         }
+        // For GStreamer these are no errors.
+        if isComplete { problems += UnlinkedCheck.problems(in: context) }
         let additional = Self.described(parsed, locator).flatMap { element in
             additionalChecks.flatMap { $0.problems(in: element) }
         }

@@ -29,7 +29,7 @@ public final class Graph: Sendable {
 
     public init(_ description: Description, variables: [String: String] = [:]) throws(GraphError) {
         self.description = description
-        let problems = try Self.diagnose(description, variables: variables, isMadeNext: true)
+        let problems = try Self.diagnose(description, variables: variables, isMadeNext: true, isComplete: false)
             .filter { $0.severity == .error }
         guard problems.isEmpty else { throw .description(DescriptionError(diagnostics: problems)) }
         let expanded: ExpandedDescription

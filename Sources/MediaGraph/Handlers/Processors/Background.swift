@@ -13,7 +13,7 @@ struct Background: VideoProcessor, NamedHandler {
     static let summary = "Fills what is transparent with a colour, a picture, or the frame blurred"
     static let options = [
         HandlerOption("color", default: "202020", "red, green and blue, as six hexadecimal digits"),
-        HandlerOption("image", default: "none", "a PNG file instead of the colour"),
+        HandlerOption("image", default: "none", isInput: true, "a PNG file instead of the colour"),
         HandlerOption("blur", default: "none", "the frame itself instead, blurred by so many pixels: 1 to 256"),
     ]
     static let formats: [VideoFormat] = [.a420, .bgra, .rgba, .argb, .abgr]
