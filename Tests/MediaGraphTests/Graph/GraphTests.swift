@@ -82,10 +82,15 @@ import Testing
         try await Graph("audiotestsrc num-buffers=20 ! wavenc ! filesink location=\"\(file)\"").run()
         let graph = try Graph("filesrc location=\"\(file)\" ! decodebin ! videoconvert ! rawdatapipe handler=count")
         let events = graph.events
-        await #expect(throws: GraphError.self) { try await graph.run() }
-        var warnings: [String] = []
-        for await case .warning(let warning) in events { warnings.append(warning.error.message) }
-        let said = try #require(warnings.first)
+        // A short file may be read before anybody learns that nothing takes its sound: then no error ends the graph.
+        let run = Task { _ = try? await graph.run() }
+        var said = ""
+        for await case .warning(let warning) in events {
+            said = warning.error.message
+            break
+        }
+        await graph.stop()
+        await run.value
         #expect(
             said.hasPrefix("there is no video stream: decodebin") && said.contains(" gives audio/x-raw, "), "\(said)")
     }
