@@ -190,7 +190,9 @@ static const int32_t MG_HANDLER_SOURCE = 1, MG_HANDLER_PROCESSOR = 2, MG_HANDLER
 typedef struct {
     int32_t kind;
     const char *name, *summary;
-    const char *options;  // one line an option: "name\tdefault\tmeaning\texample\toutput\n"
+    // One line an option: "name\tdefault\tmeaning\texample\tfile\n". Its value names a file that is written ("output") or
+    // read ("input"), or none ("").
+    const char *options;
     int32_t (*create)(void *context, const char *options, void *made, MGError *error);
     void *context;  // lives as long as the library: for ever
     // Answers 0 with `error` set when `create` would refuse these options; makes nothing.

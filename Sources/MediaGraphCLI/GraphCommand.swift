@@ -85,7 +85,7 @@ struct GraphCommand: ParsableCommand {
         let report = DiagnosticReport()
         for text in DiagnosticReport.unusedVariables(variables, of: [description]) { report.warning(text) }
         do {
-            let found = try Graph.diagnose(description, variables: variables)
+            let found = try Graph.diagnose(description, variables: variables, isComplete: false)
             report.print(found)
             guard found.allSatisfy({ $0.severity != .error }) else {
                 report.printCount(found)

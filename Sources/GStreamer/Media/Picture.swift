@@ -91,8 +91,9 @@ public final class Picture {
             for _ in 0..<100 {
                 if let sample = sink.preroll(timeout: .milliseconds(200)) { return sample }
                 if let error = pipeline.takeError() { throw Failure.failed(error.message) }
+                if sink.isEndOfStream { throw Failure.failed("no whole PNG picture") }
             }
-            throw Failure.failed("no picture within 20 s")
+            throw Failure.failed("it wasn't read within 20 s")
         } catch let failure as Failure {
             throw failure
         } catch {
@@ -121,6 +122,9 @@ extension AppSink {
         gst_app_sink_try_pull_preroll(raw.assumingMemoryBound(to: GstAppSink.self), GstClockTime(timeout.nanoseconds))
             .map { Sample(taking: $0) }
     }
+
+    /// Whether the stream has ended and every buffer was taken.
+    var isEndOfStream: Bool { gst_app_sink_is_eos(raw.assumingMemoryBound(to: GstAppSink.self)) != 0 }
 }
 
 extension Pipeline {

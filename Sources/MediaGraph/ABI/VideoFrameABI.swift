@@ -75,7 +75,12 @@ extension MediaGraphError {
     }
     /// A receiver that wasn't written for the pipe's `buffer-type`.
     static func doesNotTake(_ receiver: Any.Type, _ type: BufferType) -> MediaGraphError {
-        .unsupported(
+        if receiver is any NamedHandler.Type {
+            // A description's: there it is the property that can be changed.
+            return .unsupported(
+                .init("buffer-type", expected: "one whose frames the handler takes", actual: type.nick))
+        }
+        return .unsupported(
             .init(typeName(receiver), expected: "a receiver of \(type.nick) frames, for buffer-type=\(type.nick)"))
     }
 }

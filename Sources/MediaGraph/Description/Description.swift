@@ -9,6 +9,8 @@ import GStreamer
 /// - `${NAME}` and `${NAME:-default}` are replaced by the value given, or by the default when none or an empty one is.
 ///   Outside quotes that may be several tokens (`CAMERA="videotestsrc is-live=true"`); inside quotes it stays one value,
 ///   whatever it holds. A default ends with the next `}` (`\}` for the character itself) and may hold variables.
+/// - `${HERE}` is the folder that the description's file is in, and for text the current one, unless it is given another
+///   value: `filesrc location="${HERE}/clip.mkv"` works from any folder.
 /// - `$${` is a literal `${`. A `$` without a brace means nothing.
 ///
 /// A backslash at the end of a line is dropped, so that a line can be pasted from a shell script. Unlike in a shell,
@@ -18,62 +20,36 @@ public struct Description: Sendable {
     /// What diagnostics call the text: its file, or "description".
     public let name: String
     public let text: String
+    /// What `${HERE}` is; `nil` for the current folder.
+    let folder: String?
     private let source: SourceText
 
-    public init(_ text: String, name: String = "description") {
+    public init(_ text: String, name: String = "description") { self.init(text, name: name, folder: nil) }
+
+    init(_ text: String, name: String, folder: String?) {
         self.name = name
         self.text = text
+        self.folder = folder
         source = SourceText(text, name: name)
-    }
-
-    /// Why a description couldn't be read from a file.
-    public enum FileError: Error, Sendable, Hashable, CustomStringConvertible {
-        case notFound(path: String)
-        case isDirectory(path: String)
-        case notReadable(path: String, reason: String)
-        case notUTF8(path: String, line: Int)
-
-        public var description: String {
-            switch self {
-            case .notFound(let path): "there is no file \"\(path)\""
-            case .isDirectory(let path): "\"\(path)\" is a directory, not a description"
-            case .notReadable(let path, let reason): "\"\(path)\" can't be read: \(reason)"
-            case .notUTF8(let path, let line): "\"\(path)\" isn't a text in UTF-8 (line \(line))"
-            }
-        }
-    }
-
-    /// The text of a file, under its path as given.
-    public init(contentsOfFile path: String) throws(FileError) {
-        var isDirectory: ObjCBool = false
-        guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
-            throw .notFound(path: path)
-        }
-        if isDirectory.boolValue { throw .isDirectory(path: path) }
-        let data: Data
-        do {
-            data = try Data(contentsOf: URL(fileURLWithPath: path))
-        } catch {
-            throw .notReadable(path: path, reason: error.localizedDescription)
-        }
-        guard let text = String(validating: data, as: UTF8.self) else {
-            let valid = String(decoding: data, as: UTF8.self).prefix { $0 != "\u{FFFD}" }
-            throw .notUTF8(path: path, line: valid.count { $0.isNewline } + 1)
-        }
-        self.init(text, name: path)
     }
 
     // MARK: Expansion
 
     /// The text for `gst_parse_launch_full`: comments stripped, variables replaced.
     public func expanded(with variables: [String: String] = [:]) throws(DescriptionError) -> ExpandedDescription {
-        let expansion = VariableExpansion(source, variables: variables)
+        let expansion = VariableExpansion(source, variables: withFolder(variables))
         let locator = Locator(source: source, map: expansion.map)
         guard expansion.problems.isEmpty else {
             throw DescriptionError(diagnostics: Self.inOrder(expansion.problems, locator))
         }
         return ExpandedDescription(
             text: String(decoding: expansion.bytes, as: UTF8.self), map: expansion.map, source: source)
+    }
+
+    /// The variables with the one that needn't be given.
+    private func withFolder(_ variables: [String: String]) -> [String: String] {
+        let folder = folder ?? FileManager.default.currentDirectoryPath
+        return ["HERE": folder].merging(variables) { $1.isEmpty ? $0 : $1 }
     }
 
     // MARK: Checking
@@ -89,14 +65,17 @@ public struct Description: Sendable {
     ///   - additionalChecks: checks beyond what GStreamer's classes say about themselves.
     ///   - parses: whether to ask GStreamer's parser at the end. Leave it out where the text is parsed next anyway, and
     ///     give its error to ``ExpandedDescription/diagnostic(forParseError:)``.
+    ///   - isComplete: whether nobody links anything to it later. Then elements that the text leaves unlinked are told.
     public func diagnose(
-        with variables: [String: String] = [:], additionalChecks: [any DescriptionCheck] = [], parses: Bool = true
+        with variables: [String: String] = [:], additionalChecks: [any DescriptionCheck] = [], parses: Bool = true,
+        isComplete: Bool = false
     ) -> [Diagnostic] {
         GStreamerRuntime.initialize()
-        let expansion = VariableExpansion(source, variables: variables)
+        let expansion = VariableExpansion(source, variables: withFolder(variables))
         let locator = Locator(source: source, map: expansion.map)
         let parsed = DescriptionParser.parse(expansion.bytes)
-        var problems = expansion.problems + DescriptionChecks.problems(in: parsed)
+        let context = CheckContext(parsed)
+        var problems = expansion.problems + DescriptionChecks.problems(in: context)
         let errors = problems.filter { $0.severity == .error }
         if parses, errors.allSatisfy({ !$0.isCertain }) {
             // What templates and names in the text can't tell, an actual parse can.
@@ -107,6 +86,8 @@ public struct Description: Sendable {
                 problems.removeAll { $0.severity == .error }
             }
         }
+        // For GStreamer these are no errors.
+        if isComplete { problems += UnlinkedCheck.problems(in: context) }
         let additional = Self.described(parsed, locator).flatMap { element in
             additionalChecks.flatMap { $0.problems(in: element) }
         }
@@ -116,7 +97,7 @@ public struct Description: Sendable {
     /// The elements whose factories exist, in the order of the text, each with what it sets.
     public func elements(with variables: [String: String] = [:]) -> [DescribedElement] {
         GStreamerRuntime.initialize()
-        let expansion = VariableExpansion(source, variables: variables)
+        let expansion = VariableExpansion(source, variables: withFolder(variables))
         return Self.described(
             DescriptionParser.parse(expansion.bytes), Locator(source: source, map: expansion.map))
     }

@@ -29,7 +29,7 @@ public final class Graph: Sendable {
 
     public init(_ description: Description, variables: [String: String] = [:]) throws(GraphError) {
         self.description = description
-        let problems = try Self.diagnose(description, variables: variables, isMadeNext: true)
+        let problems = try Self.diagnose(description, variables: variables, isMadeNext: true, isComplete: false)
             .filter { $0.severity == .error }
         guard problems.isEmpty else { throw .description(DescriptionError(diagnostics: problems)) }
         let expanded: ExpandedDescription
@@ -202,7 +202,9 @@ public final class Graph: Sendable {
         switch message.kind {
         case .endOfStream: finish(.endOfStream)
         case .error(let report): finish(.failed(ElementFailure(message, report)))
-        case .warning(let report): tell(.warning(ElementFailure(message, report)))
+        case .warning(let report):
+            let explanation = pipeline.explanation(ofDelayedLink: report.debug)
+            tell(.warning(ElementFailure(message, report, explanation: explanation)))
         case .latency: control.async { [weak self] in self?.pipeline.recalculateLatency() }
         case .stateChanged(_, let new) where message.sourceName == pipeline.name:
             tell(.stateChanged(new))

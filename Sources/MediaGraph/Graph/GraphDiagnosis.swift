@@ -4,18 +4,24 @@ extension Graph {
     /// Every problem of a description that can be found without running it, with what the nodes know of their own
     /// properties and handlers; errors and warnings, in the order of the text.
     ///
-    /// - Parameter isMadeNext: whether a graph is made of it next. Then a description without problems isn't parsed here
-    ///   too, and the elements that it doesn't name are called what GStreamer's users expect: `videosource0`.
+    /// - Parameter isMadeNext: whether a graph is made of it next. Then files that aren't there are left to the run, a
+    ///   description without problems isn't parsed here too, and the elements that it doesn't name are called what
+    ///   GStreamer's users expect: `videosource0`.
+    /// - Parameter isComplete: whether nobody links anything to it later, as a program may; then elements that the text
+    ///   leaves unlinked are told.
     public static func diagnose(
-        _ description: Description, variables: [String: String] = [:], isMadeNext: Bool = false
+        _ description: Description, variables: [String: String] = [:], isMadeNext: Bool = false,
+        isComplete: Bool = true
     ) throws(GraphError) -> [Diagnostic] {
         do { try Nodes.register() } catch { throw .registration(error) }
+        let checks = isMadeNext ? NodeChecks.beforeRun : NodeChecks.all
         if isMadeNext {
-            let found = description.diagnose(with: variables, additionalChecks: NodeChecks.all, parses: false)
+            let found = description.diagnose(
+                with: variables, additionalChecks: checks, parses: false, isComplete: isComplete)
             if found.allSatisfy({ $0.severity != .error }) { return found }
             // What templates can't tell, GStreamer's own parser has the last word on.
         }
-        return description.diagnose(with: variables, additionalChecks: NodeChecks.all)
+        return description.diagnose(with: variables, additionalChecks: checks, isComplete: isComplete)
     }
 }
 

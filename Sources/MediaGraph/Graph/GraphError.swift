@@ -42,10 +42,13 @@ public struct ElementFailure: Error, Sendable, CustomStringConvertible {
     /// Details for developers.
     public let debug: String
 
-    init(_ message: Message, _ report: Message.Report) {
+    /// `explanation` says it better than the element's own text.
+    init(_ message: Message, _ report: Message.Report, explanation: String? = nil) {
         element = message.sourceName
         factory = message.sourceFactory
-        error = report.error
+        error =
+            explanation.map { GLibError(domain: report.error.domain, code: report.error.code, message: $0) }
+            ?? report.error
         debug = report.debug
     }
 

@@ -37,16 +37,19 @@ public struct HandlerOption: Sendable, Hashable {
     public let example: String
     /// Whether the value names a file that the handler writes; `-` is standard output.
     public let isOutput: Bool
+    /// Whether the value names a file that the handler reads; `-` is standard input.
+    public let isInput: Bool
 
     public init(
         _ name: String, default defaultValue: String = "", example: String = "", isOutput: Bool = false,
-        _ meaning: String
+        isInput: Bool = false, _ meaning: String
     ) {
         self.name = name
         self.defaultValue = defaultValue
         self.meaning = meaning
         self.example = example
         self.isOutput = isOutput
+        self.isInput = isInput
     }
 
     public var isRequired: Bool { defaultValue.isEmpty }

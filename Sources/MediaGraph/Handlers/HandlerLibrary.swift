@@ -142,12 +142,16 @@ private final class HandlerFactory {
 extension HandlerOption {
     /// As it crosses to the registry of another copy: fields separated by tabs.
     fileprivate var line: String {
-        [name, defaultValue, meaning, example, isOutput ? "output" : ""].joined(separator: "\t") + "\n"
+        [name, defaultValue, meaning, example, isOutput ? "output" : isInput ? "input" : ""].joined(separator: "\t")
+            + "\n"
     }
 
     init(line: some StringProtocol) {
         let fields = String(line).split(separator: "\t" as Character, omittingEmptySubsequences: false).map(String.init)
         func field(_ index: Int) -> String { index < fields.count ? fields[index] : "" }
-        self.init(field(0), default: field(1), example: field(3), isOutput: field(4) == "output", field(2))
+        self.init(
+            field(0), default: field(1), example: field(3), isOutput: field(4) == "output",
+            isInput: field(4) == "input",
+            field(2))
     }
 }

@@ -86,6 +86,7 @@ private final class LibraryVisit {
         try registry.add(
             HandlerRegistry.Entry(
                 kind: kind, name: String(cString: description.name), summary: String(cString: description.summary),
-                options: options, library: path, make: .foreign(ForeignHandler(description)), validate: { _ in }))
+                options: options, formats: [], library: path, make: .foreign(ForeignHandler(description)),
+                validate: { _ in }))
     }
 }

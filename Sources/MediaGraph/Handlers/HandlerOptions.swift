@@ -33,6 +33,24 @@ public final class HandlerOptions: Sendable {
     /// a folder 2/4 a half. So bare values are quoted here for the user, and all are marked as strings: 1.22 warns of a number
     /// in quotes, and reads it as a number.
     private static func quotingValues(of text: String) -> String {
+        fields(of: text).map { field in
+            guard let equals = field.firstIndex(of: "=") else { return String(field) }
+            let value = trimmed(field[field.index(after: equals)...])
+            if value.hasPrefix("(") { return String(field) }
+            if value.hasPrefix("\"") { return "\(field[..<equals])=(string)\(value)" }
+            let escaped = value.reduce(into: "") { $0 += $1 == "\\" || $1 == "\"" ? "\\\($1)" : "\($1)" }
+            return "\(field[..<equals])=(string)\"\(escaped)\""
+        }.joined(separator: ",")
+    }
+
+    /// The text with `field` instead of what it says about this option.
+    static func replacing(_ key: String, with field: String?, in text: String) -> String {
+        let others = fields(of: text).filter { trimmed($0.prefix { $0 != "=" }) != key[...] && !trimmed($0).isEmpty }
+        return (others.map(String.init) + [field].compactMap(\.self)).joined(separator: ",")
+    }
+
+    /// The parts between the commas that aren't quoted.
+    private static func fields(of text: String) -> [Substring] {
         var fields: [Substring] = []
         var start = text.startIndex
         var quoted = false
@@ -51,14 +69,7 @@ public final class HandlerOptions: Sendable {
             escaped = false
         }
         fields.append(text[start...])
-        return fields.map { field in
-            guard let equals = field.firstIndex(of: "=") else { return String(field) }
-            let value = trimmed(field[field.index(after: equals)...])
-            if value.hasPrefix("(") { return String(field) }
-            if value.hasPrefix("\"") { return "\(field[..<equals])=(string)\(value)" }
-            let escaped = value.reduce(into: "") { $0 += $1 == "\\" || $1 == "\"" ? "\\\($1)" : "\($1)" }
-            return "\(field[..<equals])=(string)\"\(escaped)\""
-        }.joined(separator: ",")
+        return fields
     }
 
     private static func trimmed(_ text: Substring) -> Substring {

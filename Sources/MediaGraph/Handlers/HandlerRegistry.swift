@@ -26,6 +26,8 @@ public final class HandlerRegistry: Sendable {
         public let name: String
         public let summary: String
         public let options: [HandlerOption]
+        /// The formats that it takes, best first; empty for all that its node carries, and where only a library knows.
+        let formats: [VideoFormat]
         /// The library that it came with; `nil` when built in or registered here.
         public let library: String?
         let make: Maker
@@ -57,7 +59,7 @@ public final class HandlerRegistry: Sendable {
     public func register<S: VideoSource & NamedHandler>(_ type: S.Type) throws(MediaGraphError) {
         try add(
             Entry(
-                kind: .source, name: S.name, summary: S.summary, options: S.options, library: nil,
+                kind: .source, name: S.name, summary: S.summary, options: S.options, formats: [], library: nil,
                 make: .source { MGVideoSource(try S(options: $0), name: S.name) }, validate: { try S.validate($0) }))
     }
 
@@ -65,7 +67,8 @@ public final class HandlerRegistry: Sendable {
     public func register<P: VideoProcessor & NamedHandler>(_ type: P.Type) throws(MediaGraphError) {
         try add(
             Entry(
-                kind: .processor, name: P.name, summary: P.summary, options: P.options, library: nil,
+                kind: .processor, name: P.name, summary: P.summary, options: P.options, formats: P.formats,
+                library: nil,
                 make: .processor { MGVideoProcessor(try P(options: $0), name: P.name) },
                 validate: { try P.validate($0) }))
     }
@@ -74,7 +77,7 @@ public final class HandlerRegistry: Sendable {
     public func register<C: VideoConsumer & NamedHandler>(_ type: C.Type) throws(MediaGraphError) {
         try add(
             Entry(
-                kind: .consumer, name: C.name, summary: C.summary, options: C.options, library: nil,
+                kind: .consumer, name: C.name, summary: C.summary, options: C.options, formats: C.formats, library: nil,
                 make: .consumer { MGVideoConsumer(try C(options: $0), name: C.name) }, validate: { try C.validate($0) })
         )
     }
@@ -83,7 +86,7 @@ public final class HandlerRegistry: Sendable {
     public func register<O: FrameObserver & NamedHandler>(_ type: O.Type) throws(MediaGraphError) {
         try add(
             Entry(
-                kind: .observer, name: O.name, summary: O.summary, options: O.options, library: nil,
+                kind: .observer, name: O.name, summary: O.summary, options: O.options, formats: [], library: nil,
                 make: .observer { MGFrameObserver(try O(options: $0), name: O.name) },
                 validate: { try O.validate($0) }))
     }
@@ -92,7 +95,7 @@ public final class HandlerRegistry: Sendable {
     public func register<E: FrameEditor & NamedHandler>(_ type: E.Type) throws(MediaGraphError) {
         try add(
             Entry(
-                kind: .observer, name: E.name, summary: E.summary, options: E.options, library: nil,
+                kind: .observer, name: E.name, summary: E.summary, options: E.options, formats: [], library: nil,
                 make: .observer { MGFrameObserver(try E(options: $0), name: E.name) },
                 validate: { try E.validate($0) }))
     }

@@ -3,19 +3,35 @@ import Glibc
 
 /// What the nodes know of their own properties beyond what GStreamer can check in a description.
 enum NodeChecks {
-    static let all: [any DescriptionCheck] = [HandlerCheck(), DisplayCheck(), MaskCheck()]
+    static let all: [any DescriptionCheck] = beforeRun + [FileCheck()]
+    /// Those of what a run wouldn't say as well by itself.
+    static let beforeRun: [any DescriptionCheck] = [
+        HandlerCheck(), HandlerFormatCheck(), DisplayCheck(), MaskCheck(),
+    ]
 
     /// What a node's pads take by its properties, where their templates say more.
-    static func caps(
-        of factory: String, _ direction: Pad.Direction, property: (String) -> String?
-    ) -> Caps? {
-        guard factory == RawDataPipeElement.declaration.factoryName, direction == .sink else { return nil }
-        switch BufferType(nick: property("buffer-type") ?? BufferType.raw.nick) {
+    static func caps(of element: ParsedElement, _ direction: Pad.Direction) -> Caps? {
+        if let formats = formats(of: element)?.formats { return NodeDefinition.caps(formats: formats) }
+        guard element.factory == RawDataPipeElement.declaration.factoryName, direction == .sink else { return nil }
+        switch BufferType(nick: element.value(of: "buffer-type") ?? BufferType.raw.nick) {
         case .raw, .native: return BufferType.native.caps
         case .encoded: return BufferType.encoded.caps
         case nil: return nil
         }
     }
+
+    /// A pre-processor's handler, and the formats that it takes, empty for all that the node carries; `nil` without one.
+    static func formats(of element: ParsedElement) -> (handler: String, formats: [VideoFormat])? {
+        guard element.factory == HandlerRegistry.Kind.processor.node, let name = element.value(of: "handler"),
+            let entry = HandlerRegistry.shared.handlers(.processor).first(where: { $0.name == name })
+        else { return nil }
+        return (name, entry.formats)
+    }
+}
+
+extension ParsedElement {
+    /// The last value that a property is given.
+    fileprivate func value(of property: String) -> String? { properties.last { $0.name == property }?.value }
 }
 
 /// `handler=` must be known, and take its `options=`; a source or a pipe without one does nothing.
@@ -45,32 +61,52 @@ struct HandlerCheck: DescriptionCheck {
                 .compactMap(\.self)
         }
         let names = entry.options.map(\.name)
-        let unknown = keys.filter { !names.contains($0) }.compactMap { key -> Diagnostic? in
+        let unknown = keys.filter { !names.contains($0) }
+        let place = options ?? handler
+        return unknown.map { key in
             let hint =
                 NearestName.find(key, among: names).map { "did you mean \"\($0)\"?" }
                 ?? (names.isEmpty ? "it takes none" : "it takes \(names.joined(separator: ", "))")
-            return options?.diagnostic("\(kind.node) handler \(name) has no option \"\(key)\"", hint: hint)
+            return place.diagnostic("\(kind.node) handler \(name) has no option \"\(key)\"", hint: hint)
                 .narrowed(toOption: key)
-        }
-        return unknown.isEmpty ? badValues(entry, keys, text, options ?? handler) : unknown
+        } + badValues(entry, keys, text, place, hasUnknown: !unknown.isEmpty)
     }
 
-    /// What the handler itself says about the values, at the option that it names.
+    /// What the handler itself says about the values, each at the option that it names. It tells one at a time: that
+    /// option is mended then, and the handler asked again.
     private func badValues(
-        _ entry: HandlerRegistry.Entry, _ keys: [String], _ text: String, _ place: DescribedProperty
+        _ entry: HandlerRegistry.Entry, _ keys: [String], _ text: String, _ place: DescribedProperty, hasUnknown: Bool
     ) -> [Diagnostic] {
-        do throws(MediaGraphError) {
-            try HandlerRegistry.shared.validate(entry.kind, entry.name, options: text)
-            return []
-        } catch {
-            let detail = error.detail
-            let option = entry.options.first { detail.subject == HandlerOptions.subject($0.name, entry.name) }
-            guard let option, keys.contains(option.name) else {
-                let missing = option.map { "\(entry.kind.node) handler \(entry.name) needs the option \"\($0.name)\"" }
-                let example = option.map { "\($0.name)=\($0.example.isEmpty ? "…" : $0.example)" }
-                return [place.diagnostic(missing ?? "\(error)", hint: example.map { "options=\"\($0)\"" })]
+        var found: [Diagnostic] = []
+        var told: Set<String> = []
+        var text = text
+        while let error = refusal(of: text, entry) {
+            let option = entry.options.first { error.detail.subject == HandlerOptions.subject($0.name, entry.name) }
+            guard let option else {
+                // Several options together; what was mended may be why.
+                return told.isEmpty && !hasUnknown ? [place.diagnostic("\(error)")] : found
             }
-            return [place.diagnostic("\(error)").narrowed(toOption: option.name)]
+            guard told.insert(option.name).inserted else { return found }
+            let example = "\(option.name)=\(option.example.isEmpty ? "…" : option.example)"
+            if keys.contains(option.name) {
+                found.append(place.diagnostic("\(error)").narrowed(toOption: option.name))
+            } else if !hasUnknown {
+                found.append(
+                    place.diagnostic(
+                        "\(entry.kind.node) handler \(entry.name) needs the option \"\(option.name)\"",
+                        hint: "options=\"\(example)\""))
+            }
+            text = HandlerOptions.replacing(option.name, with: option.isRequired ? example : nil, in: text)
+        }
+        return found
+    }
+
+    private func refusal(of options: String, _ entry: HandlerRegistry.Entry) -> MediaGraphError? {
+        do throws(MediaGraphError) {
+            try HandlerRegistry.shared.validate(entry.kind, entry.name, options: options)
+            return nil
+        } catch {
+            return error
         }
     }
 
@@ -117,7 +153,7 @@ struct DisplayCheck: DescriptionCheck {
 
 extension Diagnostic {
     /// The same with its caret at `key=` inside the text that it points at, where that is in one line.
-    fileprivate func narrowed(toOption key: String) -> Diagnostic {
+    func narrowed(toOption key: String) -> Diagnostic {
         let scalars = Array(sourceLine.unicodeScalars)
         let name = Array(key.unicodeScalars)
         let begin = min(max(range.column - 1, 0), scalars.count)

@@ -117,7 +117,9 @@ extension DescriptionInput {
                 throw .file(error, nearest: error == .notFound(path: path) ? NearestFile.find(path) : nil)
             }
         case .standardInput:
-            let data = (try? FileHandle.standardInput.readToEnd()) ?? Data()
+            let limit = Description.maximumLength
+            let data = (try? FileHandle.standardInput.read(upToCount: limit + 1)) ?? Data()
+            guard data.count <= limit else { throw .file(.tooLong(path: "<stdin>", limit: limit), nearest: nil) }
             guard let text = String(validating: data, as: UTF8.self) else { throw .notUTF8 }
             return Description(text, name: "<stdin>")
         }

@@ -124,4 +124,40 @@ import Testing
         #expect(try errors("").contains("description:1:16: warning: autovideosink needs a display"))
         #expect(try errors(":0") == "")
     }
+
+    @Test("GR-2 check and run refuse a sink that nothing is linked to, which would wait for ever")
+    func unlinked() throws {
+        for command in ["check", "run"] {
+            let program = try Program.run(command, "videotestsrc ! tee name=t  fakesink", timeout: 20)
+            #expect(program.status == 2)
+            #expect(
+                program.errors.hasPrefix(
+                    "description:1:28: error: nothing is linked to fakesink: it would wait for ever\n"),
+                "\(program.errors)")
+        }
+        #expect(try Program.run("run", "rawdatapipe handler=count", timeout: 20).status == 2)
+    }
+
+    @Test("GR-2 check warns of files that aren't there, with the nearest, and run names them in its error")
+    func files() throws {
+        let folder = TemporaryFolder()
+        let file = try folder.write("x", to: "clip.mkv")
+        let wrong = folder.path("clpi.mkv")
+        let check = try Program.run("check", "filesrc location=\(wrong) ! fakesink")
+        #expect(check.status == 0)
+        #expect(check.errors.contains("1:18: warning: there is no file \"\(wrong)\"\n"), "\(check.errors)")
+        #expect(check.errors.contains("did you mean \"\(file)\"?"), "\(check.errors)")
+        let handler = try Program.run(
+            "check", "videotestsrc ! preprocessor handler=watermark options=\"size=0.1,image=none.png\" ! fakesink")
+        #expect(handler.errors.contains("1:65: warning: there is no file \"none.png\""), "\(handler.errors)")
+        let run = try Program.run(
+            "run", "videotestsrc ! preprocessor handler=watermark options=image=none.png ! fakesink")
+        #expect(run.status == 1)
+        #expect(run.errors.contains("got none.png (No such file or directory)"), "\(run.errors)")
+        #expect(!run.errors.contains("warning"))
+        // Foundation's functions for paths trap at this one.
+        #expect(try Program.run("check", "filesrc location=b ! fakesink").errors.contains("there is no file \"b\""))
+        let folderGiven = try Program.run("check", "videosource handler=y4m options=location=/tmp ! fakesink")
+        #expect(folderGiven.errors.contains("warning: \"/tmp\" is a directory"), "\(folderGiven.errors)")
+    }
 }

@@ -79,6 +79,24 @@ import Testing
         #expect(words.errors.contains("2 frames in"))
     }
 
+    @Test(
+        "GR-3 a pipe, a named pipe and standard input by its path are read to their end; nothing is an empty description"
+    )
+    func pipes() throws {
+        let substitution = try Program.shell("mediagraph check <(echo 'fakesrc !'; echo fakesink)")
+        #expect(substitution.output.hasSuffix(": fine, 2 elements\n"), "\(substitution.errors)")
+        let input = try Program.shell("echo 'fakesrc ! fakesink' | mediagraph check /dev/stdin")
+        #expect(input.output == "/dev/stdin: fine, 2 elements\n", "\(input.errors)")
+        let fifo = TemporaryFolder().path("fifo")
+        let named = try Program.shell(
+            "mkdir -p $(dirname '\(fifo)'); mkfifo '\(fifo)'; echo 'fakesrc ! fakesink' >'\(fifo)' & "
+                + "mediagraph check '\(fifo)'; rm '\(fifo)'")
+        #expect(named.output == "\(fifo): fine, 2 elements\n", "\(named.errors)")
+        let nothing = try Program.run("check", "/dev/null")
+        #expect(nothing.status == 2)
+        #expect(nothing.errors.hasPrefix("/dev/null:1:1: error: the description is empty\n"))
+    }
+
     @Test("GR-3 a mistyped variable or file is named with what may have been meant")
     func nearMisses() throws {
         let folder = TemporaryFolder()

@@ -1,3 +1,4 @@
+import Foundation
 import GStreamer
 import Testing
 
@@ -110,6 +111,52 @@ import Testing
     func quotedDefault() throws {
         let parsed = DescriptionParser.parse(Array(try expand("filesrc location=\"${A:-a \"b\" c}\"").utf8))
         #expect(parsed.elements.first?.properties.map(\.value) == ["a \"b\" c"])
+    }
+
+    @Test(
+        "GR-2 a variable that is empty where a value must be is an error: the next word would be the value",
+        arguments: [
+            ("videotestsrc ! identity name=${W:-} ! fakesink", 30), ("fakesrc num-buffers=${W}\n! fakesink", 21),
+            ("fakesrc ! fakesink name= ${W}", 26), ("fakesrc name=${W:-}${W} ! fakesink", 14),
+            ("videotestsrc ! video/x-raw,width=${W},height=2 ! fakesink", 34),
+            ("videotestsrc ! video/x-raw,width=${W} ! fakesink", 34),
+        ])
+    func emptyValue(_ text: String, _ column: Int) throws {
+        let found = Description(text).diagnose(with: ["W": ""])
+        #expect(found.map(\.message) == ["variable \"W\" is empty here"])
+        #expect(found.map(\.range.column) == [column])
+        #expect(throws: DescriptionError.self) { try expand(text, ["W": ""]) }
+    }
+
+    @Test(
+        "GR-1 an empty variable is fine in quotes, beside a value, and where no value is",
+        arguments: [
+            "filesrc location=\"${W:-}\" ! fakesink", "fakesrc name=a${W:-} ! fakesink",
+            "fakesrc name=${W:-}a ! fakesink",
+            "fakesrc ${W:-} ! fakesink", "fakesrc name=${W:-}${X:-a} ! fakesink",
+            "videotestsrc ! textoverlay text=a=${W:-} ! fakesink",
+        ])
+    func emptyElsewhere(_ text: String) {
+        #expect(Description(text).diagnose() == [])
+    }
+
+    @Test("GR-1 HERE is the folder of the description's file, or the current one, and may be given")
+    func here() throws {
+        let folder = try TemporaryFolder()
+        let file = try folder.write("a.pipeline", Array("filesrc location=\"${HERE}/x\"".utf8))
+        #expect(try Description(contentsOfFile: file).expanded().text == "filesrc location=\"\(folder.path)/x\"")
+        #expect(
+            try Description(contentsOfFile: file).expanded(with: ["HERE": "/y"]).text == "filesrc location=\"/y/x\"")
+        #expect(try expand("${HERE}") == FileManager.default.currentDirectoryPath)
+    }
+
+    @Test("GR-1 a device is read as a file is, up to the length of the longest description")
+    func specialFiles() throws {
+        #expect(try Description(contentsOfFile: "/dev/null").text == "")
+        let limit = Description.maximumLength
+        #expect(throws: Description.FileError.tooLong(path: "/dev/zero", limit: limit)) {
+            try Description(contentsOfFile: "/dev/zero")
+        }
     }
 
     @Test("GR-1 a byte order mark and Windows line ends are harmless")

@@ -41,6 +41,9 @@ import Testing
                 #expect(!diagnostic.rendered(color: false).isEmpty)
             }
             #expect(Set(diagnostics).count == diagnostics.count)
+            let all = description.diagnose(
+                with: ["A": "\" ! \\"], additionalChecks: NodeChecks.all, parses: false, isComplete: true)
+            #expect(Set(all).count == all.count)
             if diagnostics.allSatisfy({ $0.severity == .warning }) {
                 let expanded = try description.expanded(with: ["A": "\" ! \\"]).text
                 #expect(DescriptionProbe.parse(expanded)?.message == nil, "\(text.debugDescription)")

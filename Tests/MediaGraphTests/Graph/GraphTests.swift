@@ -75,6 +75,26 @@ import Testing
         #expect(failure.factory == "filesrc" && failure.description.contains("No such file"), "\(failure)")
     }
 
+    @Test("GR-6 a file without video says so, where a video stream was waited for")
+    func soundOnly() async throws {
+        let folder = try TemporaryFolder()
+        let file = folder.file("sound.wav")
+        try await Graph("audiotestsrc num-buffers=20 ! wavenc ! filesink location=\"\(file)\"").run()
+        let graph = try Graph("filesrc location=\"\(file)\" ! decodebin ! videoconvert ! rawdatapipe handler=count")
+        let events = graph.events
+        // A short file may be read before anybody learns that nothing takes its sound: then no error ends the graph.
+        let run = Task { _ = try? await graph.run() }
+        var said = ""
+        for await case .warning(let warning) in events {
+            said = warning.error.message
+            break
+        }
+        await graph.stop()
+        await run.value
+        #expect(
+            said.hasPrefix("there is no video stream: decodebin") && said.contains(" gives audio/x-raw, "), "\(said)")
+    }
+
     @Test("GR-6 a graph runs again after it was stopped, with the same handlers; twice at once is refused")
     func again() async throws {
         let graph = try Graph("\(Self.counter) ! rawdatapipe name=frames")

@@ -106,6 +106,28 @@ import Testing
         }
     }
 
+    @Test("a picture that can't be read is told with its file and what is wrong with it")
+    func unreadable() throws {
+        let folder = try TemporaryFolder()
+        let whole = folder.file("whole.png")
+        try FFmpeg.run("-f", "lavfi", "-i", "testsrc=size=64x48", "-frames:v", "1", whole)
+        let files = [
+            try folder.write("text.png", Array("hello".utf8)), try folder.write("empty.png", []),
+            try folder.write("cut.png", try folder.read("whole.png").dropLast(200)),
+        ]
+        for file in files {
+            let error = #expect(throws: MediaGraphError.self) {
+                try ProcessorHarness<Background>(options: "image=\(file)")
+            }
+            #expect("\(error!)".hasSuffix("got \(file) (no whole PNG picture)"), "\(error!)")
+        }
+        _ = try ProcessorHarness<Background>(options: "image=\(whole)")
+        let error = #expect(throws: MediaGraphError.self) {
+            try ProcessorHarness<Background>(options: "image=\(folder.path)")
+        }
+        #expect("\(error!)".hasSuffix("got \(folder.path) (a directory)"), "\(error!)")
+    }
+
     @Test(
         "background refuses what can't be, and formats without alpha",
         arguments: [
@@ -116,7 +138,10 @@ import Testing
             ("color=000000,blur=3", "options of background: expected one of color, image and blur, got color and blur"),
             (
                 "image=/nonexistent.png",
-                "option image of background: expected a PNG file with something to see, got Resource not found."
+                """
+                option image of background: expected a file that can be read, got /nonexistent.png (No such file or \
+                directory)
+                """
             ),
             ("blur=257", "option blur of background: expected a whole number from 1 to 256, got \"257\""),
         ])

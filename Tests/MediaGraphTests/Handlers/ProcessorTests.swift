@@ -218,7 +218,10 @@ import Testing
         arguments: [
             (
                 "image=/nonexistent.png",
-                "option image of watermark: expected a PNG file with something to see, got Resource not found."
+                """
+                option image of watermark: expected a file that can be read, got /nonexistent.png (No such file or \
+                directory)
+                """
             ),
             (
                 "text=\\\"   \\\"",

@@ -117,6 +117,18 @@ import Testing
         #expect(throws: MediaGraphError.self) { try graph.rawDataPipe("n").subscribe(Delegate(), resolution: .p90) }
     }
 
+    @Test("RP-12 handler=count counts frames of every type")
+    func counting() async throws {
+        for (coder, type) in [("identity", "raw"), ("identity", "native"), ("jpegenc", "encoded")] {
+            let graph = try Graph(
+                "videotestsrc num-buffers=3 ! \(coder) ! rawdatapipe name=p buffer-type=\(type) handler=count")
+            try await graph.start()
+            _ = try await graph.waitUntilEnd()
+            #expect(try graph.rawDataPipe("p").statistics.frames == 3, "\(type)")
+            await graph.stop()
+        }
+    }
+
     @Test("RP-12 an unknown type is an error that lists the types")
     func unknown() {
         let error = #expect(throws: GraphError.self) { try Graph("videotestsrc ! rawdatapipe buffer-type=texture") }
@@ -139,6 +151,12 @@ import Testing
         try graph.rawDataPipe("p").receive { _ in }
         let error = await #expect(throws: GraphError.self) { try await graph.run() }
         #expect("\(error!)".contains("expected a receiver of native frames, for buffer-type=native"), "\(error!)")
+        let handled = try Graph(
+            "videotestsrc num-buffers=1 ! rawdatapipe handler=framemd5 options=location=/dev/null buffer-type=native")
+        let refused = await #expect(throws: GraphError.self) { try await handled.run() }
+        #expect(
+            "\(refused!)".contains("buffer-type: expected one whose frames the handler takes, got native"),
+            "\(refused!)")
         // Encoded video doesn't link to a pipe of raw frames.
         #expect(throws: GraphError.self) { try Graph("videotestsrc ! jpegenc ! rawdatapipe") }
         #expect(throws: GraphError.self) { try Graph("videotestsrc ! rawdatapipe buffer-type=encoded") }

@@ -8,6 +8,11 @@ struct LinkCheck {
     private let context: CheckContext
     private var problems: [Problem] = []
     private var occupied: [PadUse: Int] = [:]
+    /// What flows into elements that pass it on as it is, where filters before them say.
+    private var carried: [Int: Caps] = [:]
+
+    /// Elements that give what they get, in one format.
+    private static let passingElements: Set = ["identity", "preprocessor", "queue", "queue2", "tee", "valve"]
 
     private struct PadUse: Hashable {
         let element: Int
@@ -63,15 +68,19 @@ struct LinkCheck {
             guard let from = sourceSides?[min(index, sourceSides!.count - 1)],
                 let to = sinkSides?[min(index, sinkSides!.count - 1)]
             else { continue }
-            if let problem = FormatConflict(
-                from: caps(from), to: caps(to), filter: filter,
-                labels: (label(from), label(to))
-            )?.problem(at: link.range) {
-                var problem = problem
-                // A pad that appears while running isn't linked by the parser, which therefore has nothing to say.
-                problem.isCertain = from.templates.allSatisfy { $0.presence == .sometimes }
+            let (given, taken) = (given(from), caps(to))
+            if let conflict = FormatConflict(
+                from: given, to: taken, filter: filter, labels: (label(from), label(to)))
+            {
+                var problem = conflict.problem(at: link.range)
+                // A pad that appears while running isn't linked by the parser, which therefore has nothing to say. Nor
+                // does it know what a handler takes, or what comes through elements that take anything.
+                problem.isCertain =
+                    from.templates.allSatisfy { $0.presence == .sometimes }
+                    || FormatConflict(from: from.caps, to: to.caps, filter: filter, labels: ("", "")) == nil
                 problems.append(problem)
             } else if !link.linksAllPads {
+                carry(given, filter, into: to)
                 occupy(from, link)
                 occupy(to, link)
             }
@@ -81,13 +90,26 @@ struct LinkCheck {
     /// What the side's pads can carry: by their templates, or by what a node of ours is set to.
     private func caps(_ side: Side) -> Caps {
         let element = context.parsed.elements[side.element]
-        return NodeChecks.caps(of: element.factory, side.direction) { property in
-            element.properties.last { $0.name == property }?.value
-        } ?? side.caps
+        return NodeChecks.caps(of: element, side.direction) ?? side.caps
+    }
+
+    /// What comes out of a source side, by what flows into its element too.
+    private func given(_ side: Side) -> Caps {
+        let caps = caps(side)
+        return carried[side.element].map { caps.intersection($0) } ?? caps
+    }
+
+    private mutating func carry(_ given: Caps, _ filter: Caps?, into side: Side) {
+        let factory = context.parsed.elements[side.element].factory
+        guard Self.passingElements.contains(factory) else { return }
+        let flow = (filter.map { given.intersection($0) } ?? given).intersection(caps(side))
+        if !flow.isAny, !flow.isEmpty { carried[side.element] = flow }
     }
 
     private func label(_ side: Side) -> String {
-        context.label(side.element) + (side.pad.map { " pad \($0.text)" } ?? "")
+        let element = context.parsed.elements[side.element]
+        let handler = NodeChecks.formats(of: element).map { " handler=\($0.handler)" } ?? ""
+        return context.label(side.element) + handler + (side.pad.map { " pad \($0.text)" } ?? "")
     }
 
     // MARK: Pads

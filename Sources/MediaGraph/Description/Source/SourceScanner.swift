@@ -25,6 +25,8 @@ struct SourceScanner {
 
     private(set) var pieces: [Piece] = []
     private(set) var problems: [Problem] = []
+    /// Where caps filters stand.
+    private(set) var filters: [Range<Int>] = []
     let bytes: [UInt8]
     private var offset = 0
 
@@ -123,6 +125,7 @@ struct SourceScanner {
         let start = offset
         skipBlanks()
         guard mediaTypeBegins() else { return }
+        defer { filters.append(start..<offset) }
         var isQuoted = false
         while offset < bytes.count, bytes[offset] != UInt8(ascii: "!") {
             let byte = bytes[offset]

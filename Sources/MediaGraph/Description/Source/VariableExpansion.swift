@@ -8,6 +8,8 @@ struct VariableExpansion {
     /// Where the quoted value that is being written began, and whether its last byte came from a variable.
     private var openQuote: (start: Int, source: Range<Int>)?
     private var endsInVariable = false
+    /// A variable that expanded to nothing right after the equals sign of a property, or of a field in a filter.
+    private var missingValue: (reference: VariableReference, isInFilter: Bool)?
 
     init(_ source: SourceText, variables: [String: String]) {
         self.source = source
@@ -20,7 +22,12 @@ struct VariableExpansion {
                     place: .source(nul..<nul + 1), message: "a NUL character",
                     hint: "a description is text; this looks like another kind of file"))
         }
-        for piece in scanner.pieces { write(piece) }
+        for piece in scanner.pieces {
+            refuseMissingValue(before: piece)
+            write(piece)
+            noteMissingValue(piece, scanner.filters)
+        }
+        refuseMissingValue(before: nil)
     }
 
     private mutating func write(_ piece: SourceScanner.Piece) {
@@ -68,6 +75,51 @@ struct VariableExpansion {
             let quoted = Self.quoted(text, quotes)
             if quoted.count == range.count { copy(range) } else { append(quoted, from: range) }
         }
+    }
+
+    // MARK: Empty values
+
+    /// Notes a variable that left a property's value empty so far.
+    private mutating func noteMissingValue(_ piece: SourceScanner.Piece, _ filters: [Range<Int>]) {
+        guard missingValue == nil, case .variable(let reference, nil) = piece else { return }
+        let isInFilter = filters.contains { $0.contains(reference.range.lowerBound) }
+        if endsInEqualsSign(inFilter: isInFilter) { missingValue = (reference, isInFilter) }
+    }
+
+    /// GStreamer's lexer takes the blanks around an equals sign for part of it: the next word, perhaps a link, would be the
+    /// value.
+    private mutating func refuseMissingValue(before next: SourceScanner.Piece?) {
+        guard let (reference, isInFilter) = missingValue else { return }
+        guard endsInEqualsSign(inFilter: isInFilter) else { return missingValue = nil }
+        switch next {
+        // Nothing between the two: their values are one.
+        case .variable(_, nil): return
+        case .text(let range):
+            let byte = source.bytes[range.lowerBound]
+            let endsFilter = isInFilter && ",;!".utf8.contains(byte)
+            guard byte.isSpace || endsFilter else { return missingValue = nil }
+        case .literal("\n", _), nil: break
+        default: return missingValue = nil
+        }
+        missingValue = nil
+        problems.append(
+            Problem(
+                place: .source(reference.range), message: "variable \"\(reference.name)\" is empty here",
+                hint: isInFilter
+                    ? "give it as \(reference.name)=value"
+                    : "what comes next would be the value: give it as \(reference.name)=value, or put quotes around it")
+        )
+        append([.unknownText], from: reference.range)
+    }
+
+    /// Whether what is written so far ends with a name and an equals sign.
+    private func endsInEqualsSign(inFilter: Bool) -> Bool {
+        let rest = bytes.reversed().drop(while: \.isSpace)
+        guard rest.first == UInt8(ascii: "=") else { return false }
+        let name = rest.dropFirst().drop(while: \.isSpace)
+        let before = name.drop(while: \.continuesIdentifier)
+        guard before.startIndex > name.startIndex else { return false }
+        return inFilter || before.first.map { $0.isSpace || "!()".utf8.contains($0) } ?? true
     }
 
     private func undefinedHint(_ name: String) -> String {

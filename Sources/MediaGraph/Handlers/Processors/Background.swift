@@ -13,7 +13,7 @@ struct Background: VideoProcessor, NamedHandler {
     static let summary = "Fills what is transparent with a colour, a picture, or the frame blurred"
     static let options = [
         HandlerOption("color", default: "202020", "red, green and blue, as six hexadecimal digits"),
-        HandlerOption("image", default: "none", "a PNG file instead of the colour"),
+        HandlerOption("image", default: "none", isInput: true, "a PNG file instead of the colour"),
         HandlerOption("blur", default: "none", "the frame itself instead, blurred by so many pixels: 1 to 256"),
     ]
     static let formats: [VideoFormat] = [.a420, .bgra, .rgba, .argb, .abgr]
@@ -99,8 +99,13 @@ struct Background: VideoProcessor, NamedHandler {
 extension Picture {
     /// The PNG file that a handler's option `image` names.
     static func load(_ path: String, for handler: String) throws(MediaGraphError) -> Picture {
+        let option = "option image of \(handler)"
+        // The decoder's own errors name no file.
+        let file = try ByteReader(path: path == "-" ? "./-" : path, option: option, interruption: Interruption())
         do { return try Picture(pngFile: path) } catch {
-            throw refusal(error, handler, "image", expected: "a PNG file with something to see")
+            if case .missingElement = error { throw refusal(error, handler, "image", expected: "") }
+            throw .invalidParameter(
+                .init(option, expected: "a PNG file with something to see", actual: "\(file.name) (\(error))"))
         }
     }
 

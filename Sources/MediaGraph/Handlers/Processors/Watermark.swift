@@ -17,7 +17,7 @@ struct Watermark: VideoProcessor, NamedHandler {
         HandlerOption(
             "clock", default: "none",
             "the local time of capture behind the text, in strftime's format: %H:%M:%S, or %F %T with the date"),
-        HandlerOption("image", default: "none", "a PNG file instead of the text; its alpha counts"),
+        HandlerOption("image", default: "none", isInput: true, "a PNG file instead of the text; its alpha counts"),
         HandlerOption(
             "corner", default: "bottom-right", "top-left, top-right, bottom-left, bottom-right or center"),
         HandlerOption("x", default: "by corner", "left edge in pixels of the frame, with y instead of corner"),

@@ -12,7 +12,7 @@ final class Y4MSource: VideoSource, NamedHandler {
     static let name = "y4m"
     static let summary = "Plays a YUV4MPEG2 file"
     static let options = [
-        HandlerOption("location", example: "clip.y4m", "the file, or - for standard input"),
+        HandlerOption("location", example: "clip.y4m", isInput: true, "the file, or - for standard input"),
         HandlerOption("loop", default: "false", "starts again at the end; files on disk only"),
     ]
 

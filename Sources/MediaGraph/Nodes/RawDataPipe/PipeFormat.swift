@@ -38,7 +38,7 @@ public enum PipeFormat: Int32, PropertyEnum {
 
     public var blurb: String {
         switch self {
-        case .auto: "What the handler likes best, or else I420"
+        case .auto: "The first of the handler's formats, or I420 where it takes all, whatever comes in"
         case .yuv: "The YUV series: I420"
         case .rgb: "The RGB series: BGRA"
         default: "\(format?.gstreamerName ?? "") in caps"

@@ -44,7 +44,10 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
             properties: [
                 .setting("handler", of: Self.self, \.handler, NodeDefinition.handlerBlurb),
                 .setting("options", of: Self.self, \.options, NodeDefinition.optionsBlurb),
-                .setting("format", of: Self.self, \.format, "Pixel format of the delivered frames"),
+                .setting(
+                    "format", of: Self.self, \.format,
+                    "Pixel format of the delivered frames, to which others are converted. auto: the first that the handler lists, or I420 where it takes all, so BGRA becomes I420 then"
+                ),
                 .setting(
                     "resolution", of: Self.self, \.resolution,
                     "Height that frames have at most, before rotation; the aspect is kept and nothing is enlarged"),

@@ -1,0 +1,111 @@
+import GStreamer
+
+/// Elements that nothing is linked to, or from. GStreamer takes them and runs, and a sink then waits for its first buffer,
+/// and the pipeline with it, for ever. Only for a description to which nobody links anything later.
+///
+/// A link to pads that come later counts, as does one by name; pads on request are nobody's duty to link.
+enum UnlinkedCheck {
+    static func problems(in context: CheckContext) -> [Problem] {
+        guard let links = LinkedSides(context) else { return [] }
+        var problems: [Problem] = []
+        // Elements whose missing end was told with the one after them.
+        var isTold: Set<Int> = []
+        for (index, factory) in context.factories.sorted(by: { $0.key < $1.key })
+        where !context.parsed.elements[index].isBin && !links.sinks.contains(index) {
+            guard let finding = unfed(index, factory, isRead: links.sources.contains(index), context) else { continue }
+            let before = unread(before: index, links, context)
+            if let before { isTold.insert(before) }
+            problems.append(
+                Problem(
+                    place: .expanded(context.parsed.elements[index].range), severity: finding.severity,
+                    message: finding.message, hint: hint(index, after: before, context)))
+        }
+        for (index, factory) in context.factories.sorted(by: { $0.key < $1.key })
+        where !context.parsed.elements[index].isBin && !links.sources.contains(index) && !isTold.contains(index) {
+            // What gets nothing gives nothing.
+            guard gives(index, factory, context), links.sinks.contains(index) || !factory.has(.sink) else { continue }
+            problems.append(
+                Problem(
+                    place: .expanded(context.parsed.elements[index].range), severity: .warning,
+                    message:
+                        "nothing is linked from \(context.label(index)): its stream ends with an error, not-linked",
+                    hint: "link it on: \(context.reference(index)) ! …"))
+        }
+        return problems
+    }
+
+    private static func unfed(
+        _ index: Int, _ factory: ElementFactoryInfo, isRead: Bool, _ context: CheckContext
+    ) -> (severity: Diagnostic.Severity, message: String)? {
+        let label = context.label(index)
+        guard factory.has(.sink, .always) else {
+            // A mixer's or a multiplexer's. Bins may have streams from elsewhere: a session's come from the network.
+            guard isRead, !factory.isBin, factory.has(.sink, .request), factory.has(.source, .always) else {
+                return nil
+            }
+            return (.warning, "nothing is linked to \(label), which makes nothing of its own")
+        }
+        if isRead { return (.error, "nothing is linked to \(label): what reads from it would wait for ever") }
+        let isEnd = !factory.has(.source, .always) && !factory.has(.source, .sometimes)
+        return isEnd
+            ? (.error, "nothing is linked to \(label): it would wait for ever")
+            : (.warning, "\(label) isn't linked to anything: it does nothing")
+    }
+
+    /// The element just before, when nothing reads what it gives: a `!` may be missing between the two.
+    private static func unread(before index: Int, _ links: LinkedSides, _ context: CheckContext) -> Int? {
+        let elements = context.parsed.elements
+        guard index > 0, elements[index - 1].parent == elements[index].parent, !elements[index - 1].isBin,
+            !links.sources.contains(index - 1), context.factories[index - 1]?.has(.source) == true
+        else { return nil }
+        return index - 1
+    }
+
+    private static func hint(_ index: Int, after before: Int?, _ context: CheckContext) -> String {
+        let factory = context.parsed.elements[index].factory
+        guard let before else { return "something goes before it: … ! \(factory)" }
+        let missing = "is a \"!\" missing before it?"
+        guard let name = context.parsed.elements[before].name?.value else { return missing }
+        return "\(missing) Or link it by name: \(name). ! \(factory)"
+    }
+
+    /// Whether data comes out of it that somebody must take.
+    private static func gives(_ index: Int, _ factory: ElementFactoryInfo, _ context: CheckContext) -> Bool {
+        if factory.has(.source, .always) { return true }
+        let element = context.parsed.elements[index]
+        return factory.name == "tee" && !element.properties.contains { $0.name == "allow-not-linked" }
+    }
+
+    /// The elements that links lead from and to; `nil` where the text doesn't tell them all.
+    private struct LinkedSides {
+        private(set) var sources: Set<Int> = []
+        private(set) var sinks: Set<Int> = []
+
+        init?(_ context: CheckContext) {
+            guard context.parsed.problems.isEmpty, !context.parsed.elements.contains(where: \.isUnknown) else {
+                return nil
+            }
+            for link in context.parsed.links {
+                guard let source = context.element(of: link.source), let sink = context.element(of: link.sink) else {
+                    return nil
+                }
+                sources.insert(source)
+                sinks.insert(sink)
+            }
+        }
+    }
+}
+
+extension ElementFactoryInfo {
+    fileprivate func has(_ direction: Pad.Direction, _ presence: PadTemplateInfo.Presence? = nil) -> Bool {
+        padTemplates.contains { $0.direction == direction && (presence == nil || $0.presence == presence) }
+    }
+}
+
+extension CheckContext {
+    /// How a link in a new chain begins at it.
+    fileprivate func reference(_ index: Int) -> String {
+        let element = parsed.elements[index]
+        return element.name.map { "\($0.value)." } ?? element.factory
+    }
+}

@@ -1,0 +1,70 @@
+import Testing
+
+@testable import MediaGraph
+
+/// What `check` says about the formats that a description fixes.
+@Suite struct CapsTests {
+    private func check(_ text: String) throws -> String {
+        try Graph.diagnose(Description(text, name: "a.pipeline")).map { $0.rendered(color: false) }
+            .joined(separator: "\n")
+    }
+
+    @Test("GR-2 a filter that a handler can't take is an impossible link, with both sides")
+    func handlerAfterFilter() throws {
+        #expect(
+            try check("videotestsrc ! video/x-raw,format=GRAY8 ! preprocessor handler=blur ! fakesink") == """
+                a.pipeline:1:14: error: preprocessor handler=blur can't take video/x-raw, format=GRAY8
+                   1 | videotestsrc ! video/x-raw,format=GRAY8 ! preprocessor handler=blur ! fakesink
+                     |              ^~~~~~~~~~~~~~~~~~~~~~~~~~~~ the filter allows format=GRAY8, it takes format={ I420, NV12, NV21, Y42B, BGRA, RGBA, ARGB, ABGR, RGB, BGR…
+                """)
+    }
+
+    @Test("GR-2 what a filter fixes goes through queues, tees and other handlers")
+    func carried() throws {
+        let found = try check(
+            "videotestsrc ! video/x-raw,format=I420 ! queue ! tee ! identity ! preprocessor handler=background ! fakesink"
+        )
+        #expect(found.contains("error: identity can't be linked to preprocessor handler=background"), "\(found)")
+        #expect(found.contains("format=I420"), "\(found)")
+        let after = try check("videotestsrc ! preprocessor handler=background ! video/x-raw,format=I420 ! fakesink")
+        #expect(
+            after.contains("error: preprocessor handler=background can't give video/x-raw, format=I420"), "\(after)")
+        for text in [
+            "videotestsrc ! video/x-raw,format=A420 ! queue ! preprocessor handler=background ! fakesink",
+            "videotestsrc ! video/x-raw,format=GRAY8 ! videoconvert ! preprocessor handler=blur ! fakesink",
+            "videotestsrc ! video/x-raw,format=GRAY8 ! preprocessor ! fakesink",
+            "videotestsrc ! video/x-raw,width=320 ! queue ! preprocessor handler=blur ! rawdatapipe handler=count",
+        ] {
+            #expect(try check(text) == "")
+        }
+    }
+
+    @Test("GR-2 a pipe's format that its handler doesn't take is an error")
+    func pipeFormat() throws {
+        #expect(
+            try check("videotestsrc ! rawdatapipe format=NV12 handler=y4m options=location=/tmp/x.y4m") == """
+                a.pipeline:1:35: error: handler y4m doesn't take NV12
+                   1 | videotestsrc ! rawdatapipe format=NV12 handler=y4m options=location=/tmp/x.y4m
+                     |                                   ^~~~ it takes I420, Y42B
+                """)
+        #expect(try check("videotestsrc ! rawdatapipe format=yuv handler=y4m options=location=/tmp/x.y4m") == "")
+    }
+
+    @Test("GR-2 a mistyped field of raw caps is a warning with the field that was meant")
+    func fields() throws {
+        #expect(
+            try check("videotestsrc ! video/x-raw,format=I420,widht=320 ! fakesink") == """
+                a.pipeline:1:40: warning: video/x-raw has no field "widht", and nothing here looks at one
+                   1 | videotestsrc ! video/x-raw,format=I420,widht=320 ! fakesink
+                     |                                        ^~~~~ did you mean "width"?
+                """)
+        #expect(
+            try check("audiotestsrc ! audio/x-raw, channel=2 ! fakesink").contains(
+                "1:29: warning: audio/x-raw has no field \"channel\""))
+        #expect(
+            try check("videotestsrc ! capsfilter caps=\"video/x-raw,heigth=2\" ! fakesink").contains(
+                "did you mean \"height\"?"))
+        // A field of one's own is none of GStreamer's mistyped.
+        #expect(try check("videotestsrc ! video/x-raw,note=5 ! fakesink") == "")
+    }
+}
