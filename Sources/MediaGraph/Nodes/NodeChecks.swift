@@ -3,7 +3,7 @@ import Glibc
 
 /// What the nodes know of their own properties beyond what GStreamer can check in a description.
 enum NodeChecks {
-    static let all: [any DescriptionCheck] = [HandlerCheck(), DisplayCheck(), MaskCheck()]
+    static let all: [any DescriptionCheck] = [HandlerCheck(), DisplayCheck(), MaskCheck(), FontCheck()]
 
     /// What a node's pads take by its properties, where their templates say more.
     static func caps(
