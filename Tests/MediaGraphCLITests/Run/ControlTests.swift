@@ -148,11 +148,11 @@ import Testing
         #expect(json.map(\.value) == [nil])
     }
 
-    @Test("GR-10 what is refused is said once")
+    @Test("GR-10 what a node refuses is said once, not by its warning too")
     func refusedOnce() throws {
-        let description = "videotestsrc is-live=true ! rawdatapipe name=p handler=count"
-        let (text, json) = try Self.answer("set p.resolution=90p", description)
-        #expect(text.components(separatedBy: "locked while").count == 2, "\(text)")
+        let description = "videotestsrc is-live=true ! preprocessor name=p handler=invert ! fakesink"
+        let (text, json) = try Self.answer("set p.handler=pixelat", description)
+        #expect(text.components(separatedBy: "expected one of").count == 2, "\(text)")
         #expect(json.map(\.event) == ["control"])
     }
 
