@@ -24,7 +24,7 @@ struct GraphRun {
     func run() async -> ExitStatus {
         let (requests, requester) = AsyncStream.makeStream(of: StopReason.self)
         let monitor = RunMonitor(graph, reporter: reporter) { requester.yield(.readerGone) }
-        let signals = Self.watchSignals(monitor, requester)
+        let signals = await Self.watchSignals(monitor, requester)
         let events = graph.events
         let listener = Task { for await event in events { monitor.event(event) } }
         let finisher = Task { await finish(at: requests, monitor) }
@@ -167,13 +167,13 @@ struct GraphRun {
 
     private static func watchSignals(
         _ monitor: RunMonitor, _ requester: AsyncStream<StopReason>.Continuation
-    ) -> [SignalWatch] {
+    ) async -> [SignalWatch] {
         // A reader that goes away is seen where something is written to it.
         signal(SIGPIPE, SIG_IGN)
         let queue = DispatchQueue(label: "mediagraph.signals")
         let count = SignalCount()
         return [
-            SignalWatch([SIGINT, SIGTERM] + Self.hangUp, on: queue) { number in
+            await SignalWatch([SIGINT, SIGTERM] + Self.hangUp, on: queue) { number in
                 switch count.count() {
                 // Told of its end already: only the graph's stop is still under way.
                 case .first where monitor.isOver: monitor.exitAtOnce(by: number)
@@ -182,8 +182,8 @@ struct GraphRun {
                 case .again: monitor.exitAtOnce(by: number)
                 }
             },
-            SignalWatch([SIGQUIT], on: queue) { monitor.exitAtOnce(by: $0) },
-            SignalWatch([SIGTSTP], on: queue) { _ in monitor.suspend() },
+            await SignalWatch([SIGQUIT], on: queue) { monitor.exitAtOnce(by: $0) },
+            await SignalWatch([SIGTSTP], on: queue) { _ in monitor.suspend() },
         ]
     }
 }
