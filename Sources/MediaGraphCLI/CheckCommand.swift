@@ -17,13 +17,14 @@ struct CheckCommand: ParsableCommand {
             message, file, line, column, length and hint; error instead where there is nothing to check.
 
             EXAMPLES
-              mediagraph check Pipelines/*.pipeline
+              mediagraph check Pipelines/*.pipeline FILE=clip.mkv
               mediagraph check call.pipeline ROOM=demo
-              mediagraph check 'videotestsrc ! preprocesor ! fakesink'
+              mediagraph check 'videotestsrc ! preprocessor handler=invert ! fakesink'
 
             EXIT STATUS
               0    all are fine, warnings aside
-              2    one isn't
+              2    one isn't, or isn't there; or a --load library isn't there or can't be
+                   used
               64   the command line is wrong
             """)
 
@@ -44,7 +45,7 @@ struct CheckCommand: ParsableCommand {
         var check = DescriptionsCheck(variables: CommandWords(words).variables, printsJSON: json)
         for input in try inputs() { check.check(input) }
         check.finish()
-        if check.hasFailed { throw ExitStatus.wrongDescription.exitCode }
+        if check.hasFailed { throw ExitStatus.wrongInput.exitCode }
     }
 }
 

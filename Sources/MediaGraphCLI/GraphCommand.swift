@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import GStreamer
 import MediaGraph
 
 /// `mediagraph graph`: a picture of a description.
@@ -18,13 +19,14 @@ struct GraphCommand: ParsableCommand {
 
             EXAMPLES
               mediagraph graph call.pipeline -o call.svg
-              mediagraph graph videotestsrc ! videoconvert ! ximagesink -o x.png
+              mediagraph graph videotestsrc ! videoconvert ! fakesink -o x.png
               mediagraph graph call.pipeline | dot -Tx11
 
             EXIT STATUS
               0    it was drawn
               1    it can't be drawn, or the file can't be written
-              2    the description is wrong
+              2    the description is wrong; or it, or a --load library, isn't there or
+                   can't be used
               64   the command line is wrong
             """)
 
@@ -68,6 +70,10 @@ struct GraphCommand: ParsableCommand {
             if Self.textFormats.contains(format) {
                 try Data(text.utf8).write(to: URL(fileURLWithPath: output))
             } else {
+                // In an .svg it is the viewer that draws the text.
+                if format != "svg", !TextRenderer.hasFonts {
+                    DiagnosticReport().warning("\(FontCheck.message); \(FontCheck.remedy)")
+                }
                 try Graphviz.draw(text, format: format, to: output)
             }
         } catch let problem as Graphviz.Problem {
@@ -89,17 +95,17 @@ struct GraphCommand: ParsableCommand {
             report.print(found)
             guard found.allSatisfy({ $0.severity != .error }) else {
                 report.printCount(found)
-                throw ExitStatus.wrongDescription.exitCode
+                throw ExitStatus.wrongInput.exitCode
             }
             if details { return try Graph(description, variables: variables).dotGraph }
             let outline = try description.outline(with: variables)
             return DotPicture(outline: outline, title: description.title, ownFactories: Set(Nodes.factoryNames)).text
         } catch let error as GraphError {
             report.error("\(error)")
-            throw ExitStatus.wrongDescription.exitCode
+            throw ExitStatus.wrongInput.exitCode
         } catch let error as DescriptionError {
             report.print(error.diagnostics)
-            throw ExitStatus.wrongDescription.exitCode
+            throw ExitStatus.wrongInput.exitCode
         }
     }
 }

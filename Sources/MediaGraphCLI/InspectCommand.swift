@@ -17,6 +17,13 @@ struct InspectCommand: ParsableCommand {
               mediagraph inspect rawdatapipe
               mediagraph inspect counter --json
               mediagraph inspect videotestsrc
+
+            EXIT STATUS
+              0    it was shown
+              1    the element's plugin can't be loaded
+              2    there is none of that name; or a --load library isn't there or can't
+                   be used
+              64   the command line is wrong
             """)
 
     @Argument(
@@ -55,7 +62,7 @@ struct InspectCommand: ParsableCommand {
             let known = Nodes.factoryNames + allHandlers.map(\.name) + ElementFactoryInfo.allNames
             let nearest = NearestName.find(name, among: known).map { "; did you mean \"\($0)\"?" } ?? ""
             fail("there is no node, handler or element \"\(name)\"\(nearest)")
-            throw ExitStatus.failure.exitCode
+            throw ExitStatus.wrongInput.exitCode
         case .unknown, .notLoadable: show(nil, handlers, text)
         }
     }

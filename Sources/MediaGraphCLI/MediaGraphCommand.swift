@@ -1,6 +1,7 @@
 import ArgumentParser
 import GStreamer
 import Glibc
+import MediaGraph
 
 /// The program: `mediagraph SUBCOMMAND …`.
 @main
@@ -16,7 +17,7 @@ struct MediaGraphCommand: AsyncParsableCommand {
 
             Begin with
               mediagraph inspect
-              mediagraph run videosource handler=counter ! rawdatapipe --duration 5
+              mediagraph run videosource handler=counter ! fakesink --duration 5
             """,
         version: "mediagraph \(MediaGraphVersion.current) (GStreamer \(GStreamerRuntime.version))",
         subcommands: [RunCommand.self, CheckCommand.self, InspectCommand.self, GraphCommand.self])
@@ -25,8 +26,37 @@ struct MediaGraphCommand: AsyncParsableCommand {
         StandardStreams.openMissing()
         // Ctrl-\ ends the program; Swift's own answer is a crash report with a prompt. `run` takes it over.
         signal(SIGQUIT) { _ in _exit(ExitStatus.stopped(signal: SIGQUIT).number) }
-        await main(nil)
+        do {
+            try checkSubcommand(CommandLine.arguments.dropFirst())
+            var command = try await asyncParseAsRoot()
+            if var command = command as? any AsyncParsableCommand { try await command.run() } else { try command.run() }
+        } catch {
+            end(with: error)
+        }
         StandardStreams.exitIfOutputIsLost()
+    }
+
+    /// As argument-parser's own `exit(withError:)`, which doesn't see when help can't be written.
+    private static func end(with error: any Error) -> Never {
+        let code = exitCode(for: error)
+        let text = fullMessage(for: error)
+        if !text.isEmpty {
+            StandardStreams.write(text + "\n", to: code.isSuccess ? .standardOutput : .standardError)
+        }
+        StandardStreams.exitIfOutputIsLost()
+        exit(withError: code)
+    }
+
+    /// To argument-parser a mistyped subcommand is just an argument too many.
+    private static func checkSubcommand(_ words: ArraySlice<String>) throws {
+        let known = configuration.subcommands.compactMap { $0.configuration.commandName } + ["help"]
+        let asked = words.first == "help" ? words.dropFirst() : words
+        guard let word = asked.first, !word.hasPrefix("-"), !known.contains(word) else { return }
+        let isDescription = DescriptionInput.fileExists(word) || DescriptionInput.looksLikeFile(word)
+        let hint =
+            NearestName.find(word, among: known).map { "did you mean \"\($0)\"?" }
+            ?? (isDescription ? "mediagraph run \(word) runs it" : "there are \(known.joined(separator: ", "))")
+        throw ValidationError("there is no command \"\(word)\"; \(hint)")
     }
 }
 

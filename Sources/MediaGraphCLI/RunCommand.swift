@@ -12,14 +12,15 @@ struct RunCommand: AsyncParsableCommand {
 
             On a terminal a table follows the run; elsewhere a line a second does. Both go to standard error, so that a \
             handler may write to standard output; with --json it may not. Ctrl-C, SIGTERM or SIGHUP ends the streams, so \
-            that files are complete, and stops after \(GraphRun.finishLimit.components.seconds) s if they haven't ended; a \
-            second one, or SIGQUIT (Ctrl-\\), stops at once. \
+            that files are complete, and stops after \(GraphRun.finishLimit.components.seconds) s if they haven't ended, or \
+            after \(GraphRun.startLimit.components.seconds) s where the graph hasn't started yet; a second one, or SIGQUIT \
+            (Ctrl-\\), stops at once. What hangs then is named. \
             GST_DEBUG_DUMP_DOT_DIR gets mediagraph.playing.dot and mediagraph.error.dot.
 
             EXAMPLES
-              mediagraph run Pipelines/privacy-camera.pipeline CAMERA=/dev/video0
-              mediagraph run videosource handler=counter ! rawdatapipe --frames 9
-              mediagraph run 'videotestsrc ! rawdatapipe' --duration 1m30s --json
+              mediagraph run Pipelines/privacy-camera.pipeline CAMERA=videotestsrc
+              mediagraph run videotestsrc ! rawdatapipe handler=framemd5 --frames 9
+              mediagraph run 'videotestsrc ! fakesink' --duration 1m30s --json
               mediagraph run --load ./libmine.so mine.pipeline
               echo 'set blur.handler=grayscale' | mediagraph run call.pipeline --control -
 
@@ -34,32 +35,25 @@ struct RunCommand: AsyncParsableCommand {
 
             JSON LINES
               Each line of --json is an object with "event":
-              start       version, title, nodes
-              progress    time, position, duration (seconds), nodes
-              status      node, on: a pipe's sender started or stopped
-              control     command, node, property, value or error: the answer to a line
-              message     element, message, fields: posted by an element
-              warning     element, factory, message, detail
-              error       element, factory, message, detail, formatConflict
-              diagnostic  severity, message, file, line, column, length, hint
-              finishing   reason: streams are asked to end
-              end         reason, exitStatus, time, frames, dropped, nodes,
-                          latencyMilliseconds {p50, p99}
+            \(JSONEvent.help)
 
               A node has name and element, and from the first progress on unit
               (frames or buffers), frames, framesPerSecond, dropped, refused,
               handlerMilliseconds a frame and latencyMilliseconds (the last
               frame's; p50 and p99 are of the values seen ten times a second).
-              A reason is end-of-stream, duration, interrupted, terminated,
-              hung-up, reader-gone, error or forced. What isn't known is left out.
+              A reason is \(StopReason.help).
+              What isn't known is left out.
 
             EXIT STATUS
               0    the streams came to their end
-              1    an element failed, or --duration was over and streams didn't end
-              2    the description is wrong
+              1    an element failed; --duration was over and streams didn't end; or
+                   standard output can't be written
+              \(DescriptionHelp.wrongInput)
               64   the command line is wrong
               128+n  stopped by signal n before its streams had ended: 130 for
-                   Ctrl-C, 143 for SIGTERM, 129 for SIGHUP, 131 for SIGQUIT
+                   Ctrl-C, 143 for SIGTERM, 129 for SIGHUP, 131 for SIGQUIT; 141
+                   where the reader of an element's standard output went away
+                   (with --json such a reader ends the streams: 0)
             """)
 
     @Argument(
@@ -70,10 +64,13 @@ struct RunCommand: AsyncParsableCommand {
 
     @OptionGroup var libraries: HandlerLibraryOptions
 
+    // Unconditional, so that "-1" is refused for what it is.
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "Ask the streams to end after so long: 10, 2.5, 1m30s, 500ms. What is under way then still arrives.",
-            valueName: "time"))
+            valueName: "time"),
+        transform: { try CommandDuration(parsing: $0) })
     var duration: CommandDuration?
 
     @Option(
@@ -116,11 +113,12 @@ struct RunCommand: AsyncParsableCommand {
             if let frames { try graph.endAfter(frames: frames) }
         } catch {
             report.error("\(error)")
-            throw ExitStatus.wrongDescription.exitCode
+            throw ExitStatus.wrongInput.exitCode
         }
         let run = GraphRun(
             graph: graph, title: RunTitle.text(description), reporter: makeReporter(description, variables),
-            duration: duration?.seconds, control: channel)
+            duration: duration?.seconds, control: channel,
+            outputWriters: StandardOutputWriters(description, variables).factories)
         let status = await run.run()
         if status != .success { throw status.exitCode }
     }
@@ -128,7 +126,7 @@ struct RunCommand: AsyncParsableCommand {
     private func openControl() throws -> ControlChannel? {
         do { return try control.map { path throws(ControlError) in try ControlChannel(path) } } catch {
             report.error("--control \(error)")
-            throw ExitStatus.failure.exitCode
+            throw ExitStatus.wrongInput.exitCode
         }
     }
 
@@ -160,7 +158,7 @@ struct RunCommand: AsyncParsableCommand {
             for text in DiagnosticReport.unusedVariables(variables, of: [description]) { report.warning(text) }
             if hasErrors {
                 report.printCount(found)
-                throw ExitStatus.wrongDescription.exitCode
+                throw ExitStatus.wrongInput.exitCode
             }
             return try Graph(description, variables: variables)
         } catch let error as GraphError {
@@ -169,7 +167,7 @@ struct RunCommand: AsyncParsableCommand {
             } else {
                 report.error("\(error)")
             }
-            throw ExitStatus.wrongDescription.exitCode
+            throw ExitStatus.wrongInput.exitCode
         }
     }
 }

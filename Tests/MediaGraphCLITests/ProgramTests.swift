@@ -18,6 +18,20 @@ import Testing
         }
     }
 
+    @Test(
+        "GR-4 a mistyped command is answered with the nearest, and a description with how it is run",
+        arguments: [
+            ("rnu x", "there is no command \"rnu\"; did you mean \"run\"?"),
+            ("help chekc", "there is no command \"chekc\"; did you mean \"check\"?"),
+            ("call.pipeline", "there is no command \"call.pipeline\"; mediagraph run call.pipeline runs it"),
+            ("nonsense", "there is no command \"nonsense\"; there are run, check, inspect, graph, help"),
+        ])
+    func mistyped(_ arguments: String, _ message: String) throws {
+        let run = try Program.shell("mediagraph \(arguments)")
+        #expect(run.status == 64)
+        #expect(run.errors.hasPrefix("Error: \(message)\nUsage: mediagraph "), "\(run.errors)")
+    }
+
     @Test("GR-4 completion scripts for three shells", arguments: ["bash", "zsh", "fish"])
     func completions(_ shell: String) throws {
         let run = try Program.run("--generate-completion-script", shell)

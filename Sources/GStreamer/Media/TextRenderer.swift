@@ -27,6 +27,17 @@ public final class TextRenderer {
         }
     }
 
+    /// False where no font is installed: Pango then draws the same box for every letter, and says nothing of it.
+    public static let hasFonts: Bool = {
+        do throws(Picture.Failure) {
+            let renderer = try TextRenderer()
+            return try renderer.draw("I").visible != renderer.draw("W").visible
+        } catch {
+            // Why else nothing can be drawn is told where something is to be.
+            return error != .empty
+        }
+    }()
+
     /// A picture of the text; throws `empty` when nothing of it can be seen.
     public func draw(_ text: String) throws(Picture.Failure) -> Picture {
         // textoverlay reads Pango's markup, and a "<" that is none would be a GLib warning.

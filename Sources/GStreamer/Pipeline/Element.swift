@@ -101,6 +101,14 @@ public class Element: ObjectReference, @unchecked Sendable {
         return State(state) ?? .null
     }
 
+    /// Whether a thread is inside a change of this element's state now: where a change that doesn't return is stuck.
+    package var isChangingState: Bool {
+        // GStreamer holds this lock for as long as a change takes. It is recursive: another thread has to ask.
+        guard g_rec_mutex_trylock(&element.pointee.state_lock) != 0 else { return true }
+        g_rec_mutex_unlock(&element.pointee.state_lock)
+        return false
+    }
+
     /// Waits until a pending change of state is done.
     public func waitForState(timeout: ClockTime?) -> (result: StateChangeResult, state: State) {
         var state = GST_STATE_NULL

@@ -83,6 +83,11 @@ extension Element {
         try assign(name, specification, value)
     }
 
+    /// The same for a caller who tells of a refusal himself: the element posts no warning of it.
+    package func setPropertyQuietly(_ name: String, parsing text: String) throws(PropertyError) {
+        try PropertyRefusal.quietly(self) { () throws(PropertyError) in try setProperty(name, parsing: text) }
+    }
+
     private func writable(_ name: String) throws(PropertyError) -> UnsafeMutablePointer<GParamSpec> {
         let specification = try specification(name)
         guard specification.pointee.flags.rawValue & G_PARAM_WRITABLE.rawValue != 0 else {

@@ -154,7 +154,9 @@ public enum ElementClass {
             try property.write?(implementation, Value(copying: value))
         } catch {
             // In this order: whoever hears the warning may set other properties from there.
-            implementation.postWarning(.settings, "\(property.name) keeps its value: \(error.reason)")
+            if !PropertyRefusal.isQuiet(object) {
+                implementation.postWarning(.settings, "\(property.name) keeps its value: \(error.reason)")
+            }
             PropertyRefusal.leave(error.reason, on: object)
         }
     }

@@ -9,6 +9,24 @@ enum PropertyRefusal {
         g_quark_from_string("mediagraph-property-refusal-\(UInt(bitPattern: g_thread_self()))")
     }
 
+    private static var quietQuark: GQuark {
+        g_quark_from_string("mediagraph-property-quiet-\(UInt(bitPattern: g_thread_self()))")
+    }
+
+    /// Runs `body`, which sets a property of `element`: a refusal is left for the caller, and no warning posted.
+    static func quietly<R>(_ element: Element, _ body: () throws(PropertyError) -> R) throws(PropertyError) -> R {
+        let object = element.raw.assumingMemoryBound(to: GObject.self)
+        let quark = quietQuark
+        g_object_set_qdata(object, quark, UnsafeMutableRawPointer(object))
+        defer { g_object_set_qdata(object, quark, nil) }
+        return try body()
+    }
+
+    /// Whether this thread's caller tells of refusals itself.
+    static func isQuiet(_ object: UnsafeMutableRawPointer) -> Bool {
+        g_object_get_qdata(object.assumingMemoryBound(to: GObject.self), quietQuark) != nil
+    }
+
     /// Called by the element that refuses.
     static func leave(_ reason: String, on object: UnsafeMutableRawPointer) {
         g_object_set_qdata_full(object.assumingMemoryBound(to: GObject.self), quark, g_strdup(reason), { g_free($0) })

@@ -58,8 +58,8 @@ open class PushSource: ElementImplementation, ParentClass, @unchecked Sendable {
             )._withUnsafeGuaranteedRef {
                 var buffer: Buffer?
                 let node = unsafeDowncast($0, to: PushSource.self)
-                let isLast = UnsafeMutableRawPointer(element!).assumingMemoryBound(to: GstBaseSrc.self).pointee
-                    .num_buffers_left == 0
+                let source = UnsafeMutableRawPointer(element!).assumingMemoryBound(to: GstBaseSrc.self)
+                let isLast = source.pointee.num_buffers_left == 0
                 let flow = isLast ? node.createLast(&buffer) : node.create(&buffer)
                 result!.pointee = buffer.take()?.take()
                 return flow.raw

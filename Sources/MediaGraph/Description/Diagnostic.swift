@@ -32,13 +32,18 @@ public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
     ///    4 | v4l2src ! preprocesor handler=blur ! call.camera
     ///      |           ^~~~~~~~~~~ did you mean "preprocessor"?
     /// ```
-    public func rendered(color: Bool) -> String {
+    ///
+    /// - Parameter columns: how wide the reader's window is. A longer line is shown in part, around the caret: wrapped, the
+    ///   caret would point nowhere.
+    public func rendered(color: Bool, columns: Int = 122) -> String {
         func paint(_ text: String, _ code: String) -> String { color ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text }
         let place = paint("\(range.file):\(range.line):\(range.column):", "1")
         let severity = paint("\(severity.rawValue):", self.severity == .error ? "1;31" : "1;35")
         let number = String(range.line)
         let margin = String(repeating: " ", count: max(0, 4 - number.count))
-        let excerpt = Excerpt(line: sourceLine, column: range.column, length: range.length)
+        let gutter = margin.count + number.count + " | ".count
+        let excerpt = Excerpt(
+            line: sourceLine, column: range.column, length: range.length, columns: columns - gutter)
         let carets = paint("^" + String(repeating: "~", count: max(0, excerpt.length - 1)), "1;32")
         return """
             \(place) \(severity) \(Excerpt.printable(message))
@@ -55,18 +60,19 @@ private struct Excerpt {
     var indent: String
     var length: Int
 
-    /// Longer lines are shown in part; a terminal would wrap them and the caret would point nowhere.
-    static let width = 110
+    private static let ellipsis = "… "
 
-    init(line: String, column: Int, length: Int) {
+    /// `columns` are all that there are, of which the last stays free: some terminals wrap a line that fills it.
+    init(line: String, column: Int, length: Int, columns: Int) {
         let scalars = Array(line.unicodeScalars)
         let start = min(max(column - 1, 0), scalars.count)
         var window = scalars.indices
-        if scalars.count > Self.width {
-            let first = max(0, min(start - Self.width / 3, scalars.count - Self.width))
-            window = first..<min(first + Self.width, scalars.count)
+        if scalars.count >= columns {
+            let width = max(20, columns - 1 - 2 * Self.ellipsis.count)
+            let first = max(0, min(start - width / 3, scalars.count - width))
+            window = first..<min(first + width, scalars.count)
         }
-        let before = window.lowerBound > 0 ? "… " : ""
+        let before = window.lowerBound > 0 ? Self.ellipsis : ""
         let after = window.upperBound < scalars.count ? " …" : ""
         text = before + Self.printable(Self.string(scalars[window])) + after
         // A tab below a tab, so that the caret lines up wherever the terminal puts its stops.

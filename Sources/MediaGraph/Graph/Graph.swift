@@ -17,7 +17,7 @@ public final class Graph: Sendable {
     public let description: Description
     let pipeline: Pipeline
     private let control = DispatchQueue(label: "mediagraph.graph")
-    private let state = Mutex(GraphState())
+    let state = Mutex(GraphState())
     /// Found when a negotiation failed, before the stop.
     private let conflict = Mutex<String?>(nil)
     let streams = WeakStreams()

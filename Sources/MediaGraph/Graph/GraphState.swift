@@ -68,11 +68,10 @@ struct GraphState: Sendable {
         }
     }
 
+    var isStarting: Bool { if case .starting = phase { true } else { false } }
+
     /// Whether this run is still to be put to PLAYING.
-    func isStarting(_ run: Int) -> Bool {
-        guard case .starting = phase else { return false }
-        return generation == run
-    }
+    func isStarting(_ run: Int) -> Bool { isStarting && generation == run }
 
     mutating func started() -> Waiting? {
         guard case .starting = phase else { return nil }

@@ -6,16 +6,17 @@ enum ExitStatus: Sendable, Equatable {
     case success
     /// An element ended the graph with an error, its streams didn't end in time, or a file couldn't be written.
     case failure
-    /// The description is wrong, or there is none.
-    case wrongDescription
-    /// It was stopped before its streams had ended by this signal, as shells count: 128 and the signal's number.
+    /// The description is wrong, or what the command line names (a file, a library, an element) isn't there.
+    case wrongInput
+    /// It was stopped before its streams had ended by this signal, as shells count: 128 and the signal's number. SIGPIPE
+    /// stands for a reader of standard output that went away.
     case stopped(signal: CInt)
 
     var number: Int32 {
         switch self {
         case .success: 0
         case .failure: 1
-        case .wrongDescription: 2
+        case .wrongInput: 2
         case .stopped(let signal): 128 + signal
         }
     }

@@ -2,15 +2,19 @@ import MediaGraph
 
 /// The elements of a description that write to standard output: handlers with `location=-`, `fdsink`, `/dev/stdout`.
 struct StandardOutputWriters {
+    /// Of what kind they are.
+    let factories: Set<String>
     /// An error for each, for a command that needs standard output itself.
     let diagnostics: [Diagnostic]
 
     private static let paths = ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"]
 
     init(_ description: Description, _ variables: [String: String]) {
-        diagnostics = description.elements(with: variables).compactMap { element in
-            guard let property = Self.property(of: element) else { return nil }
-            let (place, option) = property
+        let writers = description.elements(with: variables).compactMap { element in
+            Self.property(of: element).map { (element, $0.0, $0.1) }
+        }
+        factories = Set(writers.map(\.0.factory))
+        diagnostics = writers.map { element, place, option in
             let message = "\(element.factory) writes to standard output, where --json has its lines"
             let hint = "give it a file: \(option)"
             return place.map { $0.diagnostic(message, hint: hint) } ?? element.diagnostic(message, hint: hint)

@@ -16,7 +16,11 @@ struct DiagnosticReport {
             return
         }
         let style = style
-        for diagnostic in diagnostics { StandardStreams.printError(diagnostic.rendered(color: style.isColored)) }
+        // In a file or a pipe nothing is wrapped, and lines stay whole.
+        let columns = isatty(STDERR_FILENO) == 1 ? Terminal.size(.standardError).columns : .max
+        for diagnostic in diagnostics {
+            StandardStreams.printError(diagnostic.rendered(color: style.isColored, columns: columns))
+        }
     }
 
     /// The line below several diagnostics.
@@ -44,7 +48,7 @@ struct DiagnosticReport {
 
     func warning(_ text: String) {
         if printsJSON {
-            JSONLine.print(ProblemEvent(event: "warning", message: text), to: jsonStream)
+            JSONLine.print(ProblemEvent(event: .warning, message: text), to: jsonStream)
             return
         }
         StandardStreams.printError("\(style.paint("warning:", .warning)) \(TextWidth.printable(text))")
@@ -68,7 +72,7 @@ extension DescriptionInput {
     func loadOrExit(_ report: DiagnosticReport = DiagnosticReport()) throws -> Description {
         do { return try load() } catch {
             report.error("\(error)")
-            throw ExitStatus.wrongDescription.exitCode
+            throw ExitStatus.wrongInput.exitCode
         }
     }
 }

@@ -6,7 +6,7 @@ struct JSONReporter: RunReporter {
     private(set) var hasReader = true
 
     private struct Start: Encodable {
-        var event = "start"
+        var event = JSONEvent.start
         var version = MediaGraphVersion.current
         var title: String
         var nodes: [Node]
@@ -18,7 +18,7 @@ struct JSONReporter: RunReporter {
     }
 
     private struct Progress: Encodable {
-        var event = "progress"
+        var event = JSONEvent.progress
         var time: Double
         var position: Double?
         var duration: Double?
@@ -30,19 +30,19 @@ struct JSONReporter: RunReporter {
     }
 
     private struct Status: Encodable {
-        var event = "status"
+        var event = JSONEvent.status
         var node: String
         var on: Bool
     }
 
     private struct Alpha: Encodable {
-        var event = "alpha"
+        var event = JSONEvent.alpha
         var node: String
         var enabled: Bool
     }
 
     private struct ElementMessage: Encodable {
-        var event = "message"
+        var event = JSONEvent.message
         var element: String
         var message: String
         /// As text.
@@ -50,12 +50,12 @@ struct JSONReporter: RunReporter {
     }
 
     private struct Finishing: Encodable {
-        var event = "finishing"
+        var event = JSONEvent.finishing
         var reason: StopReason
     }
 
     private struct End: Encodable {
-        var event = "end"
+        var event = JSONEvent.end
         var reason: StopReason
         var exitStatus: Int32
         var time: Double
@@ -82,7 +82,7 @@ struct JSONReporter: RunReporter {
         case .warning(let warning):
             print(
                 ProblemEvent(
-                    event: "warning", element: warning.element, factory: warning.factory,
+                    event: .warning, element: warning.element, factory: warning.factory,
                     message: warning.error.message,
                     detail: warning.detail.isEmpty ? nil : warning.detail))
         case .element(let name, let structure):

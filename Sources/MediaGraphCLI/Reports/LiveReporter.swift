@@ -35,13 +35,13 @@ struct LiveReporter: RunReporter {
     }
 
     private mutating func draw() {
-        guard let last, Terminal.isForeground(stream) else { return }
+        guard last != nil || announcement != nil, Terminal.isForeground(stream) else { return }
         let size = Terminal.size(stream)
         // One column stays free: some terminals wrap a line that fills the last one.
         let width = max(1, size.columns - 1)
         // The area must never be higher than the window, or its first line couldn't be reached again.
         let height = max(1, size.rows - (announcement == nil ? 2 : 3))
-        var lines = ProgressTable(style: style).lines(last, width: width, height: height)
+        var lines = last.map { ProgressTable(style: style).lines($0, width: width, height: height) } ?? []
         if let announcement {
             let text = TextWidth.truncated(announcement, to: width)
             lines.append(.init(text: style.paint(text, .dim), width: TextWidth.columns(text)))
@@ -87,7 +87,7 @@ struct LiveReporter: RunReporter {
         if last != nil || summary.status == .success { last = summary.sample }
         draw()
         area.release()
-        guard summary.status != .failure || summary.sample.time > 0 else { return }
+        guard summary.status == .success || summary.sample.time > 0 else { return }
         StandardStreams.printError("  \(style.paint(summary.text, summary.status == .success ? .good : .dim))")
     }
 

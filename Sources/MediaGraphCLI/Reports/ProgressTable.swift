@@ -70,14 +70,19 @@ struct ProgressTable {
         return rows.indices.filter(chosen.contains).map { rows[$0] }
     }
 
-    /// The whole sample in one line for a log.
+    /// Rows in a line of a log.
+    private static let mostInLog = 8
+
+    /// The sample in one line for a log.
     static func logLine(_ sample: ProgressSample) -> String {
-        let rows = sample.rows.map { row in
+        var rows = mostTelling(sample.rows, mostInLog).map { row in
             var parts = [row.name, rate(row), frames(row), "\(row.dropped) dropped"]
             if let handler = handler(row) { parts.append(handler) }
             if let latency = latency(row) { parts.append(latency) }
             return parts.joined(separator: " ")
         }
+        let hidden = sample.rows.count - rows.count
+        if hidden > 0 { rows.append("and \(hidden) more") }
         return ([Clock.text(sample.time)] + rows).joined(separator: "  ")
     }
 

@@ -61,8 +61,8 @@ struct LineReporter: RunReporter {
     }
     mutating func failed(_ failure: RunFailure) { report.failed(failure) }
     mutating func end(_ summary: RunSummary) {
-        // Nothing to sum up when it failed before PLAYING.
-        guard summary.status != .failure || summary.sample.time > 0 else { return }
+        // Nothing to sum up when it never was PLAYING.
+        guard summary.status == .success || summary.sample.time > 0 else { return }
         progress(summary.sample)
         StandardStreams.printError(summary.text)
     }

@@ -2,7 +2,7 @@ import Glibc
 import MediaGraph
 
 /// Why a run is over.
-enum StopReason: String, Codable, Sendable {
+enum StopReason: String, Codable, Sendable, CaseIterable {
     case endOfStream = "end-of-stream"
     /// `--duration` was over.
     case duration
@@ -38,6 +38,13 @@ extension StopReason {
         self = reason
     }
 
+    /// All of them in a sentence, for the help.
+    static var help: String {
+        let names = allCases.map(\.rawValue)
+        let text = names.dropLast().joined(separator: ", ") + " or \(names[names.count - 1])"
+        return TextWidth.wrapped(text, to: 70, indent: 2)
+    }
+
     var signal: CInt? { Self.bySignal.first { $0.value == self }?.key }
 }
 
@@ -64,6 +71,7 @@ struct RunSummary: Sendable {
             func milliseconds(_ value: Double) -> String { "\(Numbers.fixed(value, value < 10 ? 1 : 0)) ms" }
             parts.append("latency p50 \(milliseconds(latency.p50)), p99 \(milliseconds(latency.p99))")
         }
+        if reason == .readerGone { parts.append("nobody reads standard output any more") }
         if reason == .forced { parts.append("stopped before its streams had ended") }
         return parts.joined(separator: " · ")
     }
@@ -79,7 +87,17 @@ struct RunFailure: Sendable {
     var message: String
     var detail: String?
 
-    init(_ error: GraphError, formatConflict: String?) {
+    /// A start or a stop that doesn't return; `elements` are those that it waits for.
+    init(hangingIn elements: [(name: String, factory: String?)], isStarting: Bool) {
+        let place = elements.first.map { name, factory in
+            factory.map { name.hasPrefix($0) ? name : "\(name) (\($0))" } ?? name
+        }
+        message = "hangs while \(isStarting ? "starting" : "stopping")"
+        text = "\(place ?? "the graph") \(message)"
+        (element, factory) = (elements.first?.name, elements.first?.factory)
+    }
+
+    init(_ error: GraphError, formatConflict: String? = nil) {
         text = "\(error)"
         message = text
         self.formatConflict = formatConflict

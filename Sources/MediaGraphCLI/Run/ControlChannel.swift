@@ -4,28 +4,43 @@ import Glibc
 /// Where a run reads commands from: standard input, a file or a FIFO.
 struct ControlChannel: Sendable {
     private let descriptor: CInt
+    /// As messages call it.
+    private let name: String
 
     /// `-` is standard input. Throws the system's reason when the file can't be opened.
     init(_ path: String) throws(ControlError) {
         guard path != "-" else {
-            descriptor = STDIN_FILENO
+            (descriptor, name) = (STDIN_FILENO, "standard input")
             return
         }
+        name = path
         var status = stat()
-        let isFIFO = stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO
+        let kind = stat(path, &status) == 0 ? status.st_mode & S_IFMT : 0
+        // It can be opened, but not read.
+        guard kind != S_IFDIR else { throw .refused("\(path): \(String(cString: strerror(EISDIR)))") }
         // A FIFO that is open for writing here too never ends when one of its writers goes.
-        descriptor = open(path, (isFIFO ? O_RDWR : O_RDONLY) | O_CLOEXEC)
+        descriptor = open(path, (kind == S_IFIFO ? O_RDWR : O_RDONLY) | O_CLOEXEC)
         guard descriptor >= 0 else { throw .refused("\(path): \(String(cString: strerror(errno)))") }
     }
 
-    /// Hands over each line, on a thread of its own, until the end of the file or of the process.
-    func listen(_ received: @escaping @Sendable (String) -> Void) {
+    /// Hands over each line, on a thread of its own, until the end of the file or of the process; `failed` gets the reason
+    /// when it can't be read any further.
+    func listen(
+        _ received: @escaping @Sendable (String) -> Void, failed: @escaping @Sendable (String) -> Void
+    ) {
         Thread.detachNewThread {
             var pending: [UInt8] = []
             var chunk = [UInt8](repeating: 0, count: 4096)
             while true {
                 let count = read(descriptor, &chunk, chunk.count)
                 if count < 0, errno == EINTR { continue }
+                if count < 0, errno == EAGAIN {
+                    // Somebody else made the terminal, or the pipe, non-blocking.
+                    var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+                    _ = poll(&request, 1, -1)
+                    continue
+                }
+                if count < 0 { failed("\(name): \(String(cString: strerror(errno)))") }
                 guard count > 0 else { break }
                 pending += chunk[..<count]
                 while let end = pending.firstIndex(of: UInt8(ascii: "\n")) {

@@ -72,14 +72,11 @@ extension ControlCommand {
         switch self {
         case .help: return ControlReply(command: "help")
         case .get(let node, let property):
-            return ControlReply(
-                command: "get", node: node, property: property,
-                value: try Self.value(property, of: Self.element(node, of: graph)))
+            return try Self.reply("get", node, property, of: Self.element(node, of: graph))
         case .set(let node, let property, let value):
             let element = try Self.element(node, of: graph)
             try Self.set(property, of: element, to: value)
-            return ControlReply(
-                command: "set", node: node, property: property, value: try Self.value(property, of: element))
+            return try Self.reply("set", node, property, of: element)
         }
     }
 
@@ -92,8 +89,19 @@ extension ControlCommand {
         }
     }
 
-    private static func value(_ property: String, of element: Element) throws(ControlError) -> String {
-        do { return try element.propertyText(property) } catch { throw refusal(error, element) }
+    /// With the property as it is now.
+    private static func reply(
+        _ command: String, _ node: String, _ property: String, of element: Element
+    ) throws(ControlError) -> ControlReply {
+        var reply = ControlReply(command: command, node: node, property: property)
+        let kind = element.factoryName.flatMap(ElementFactoryInfo.find)?.property(property)?.kind
+        if kind == .structure, let structure = try? element.property(property, as: Structure.self) {
+            let fields = structure.fieldNames.map { ($0, structure.text($0) ?? "") }
+            reply.fields = Dictionary(fields) { first, _ in first }
+            return reply
+        }
+        do { reply.value = try element.propertyText(property) } catch { throw refusal(error, element) }
+        return reply
     }
 
     private static func set(_ property: String, of element: Element, to value: String) throws(ControlError) {
@@ -103,14 +111,15 @@ extension ControlCommand {
         {
             throw .refused("\(element.name)'s property \(property) is locked while the element is running")
         }
-        do { try element.setProperty(property, parsing: value) } catch { throw refusal(error, element) }
+        do { try element.setPropertyQuietly(property, parsing: value) } catch { throw refusal(error, element) }
     }
 
     private static func refusal(_ error: PropertyError, _ element: Element) -> ControlError {
         guard case .noSuchProperty(_, let property) = error,
-            let known = element.factoryName.flatMap(ElementFactoryInfo.find)?.properties.map(\.name),
-            let nearest = NearestName.find(property, among: known)
+            let info = element.factoryName.flatMap(ElementFactoryInfo.find)
         else { return .refused("\(error)") }
-        return .refused("\(error); did you mean \"\(nearest)\"?")
+        let nearest = NearestName.find(property, among: info.properties.map(\.name))
+        let hint = nearest.map { "did you mean \"\($0)\"?" } ?? "mediagraph inspect \(info.name) lists them"
+        return .refused("\(error); \(hint)")
     }
 }

@@ -11,14 +11,20 @@ struct GraphRun {
     var duration: Double?
     /// Where commands come from while it runs.
     var control: ControlChannel?
+    /// Factories of the elements that write to standard output: they fail when its reader goes.
+    var outputWriters: Set<String> = []
 
     /// How long streams have to end once they were asked to.
     static let finishLimit = Duration.seconds(5)
+    /// The same before the graph is PLAYING, when hardly anything flows that could be cut off.
+    static let startLimit = Duration.seconds(1)
+    /// How long a graph has to stop when it is forced to; then the program ends without it.
+    static let stopLimit = Duration.seconds(2)
 
     func run() async -> ExitStatus {
         let (requests, requester) = AsyncStream.makeStream(of: StopReason.self)
         let monitor = RunMonitor(graph, reporter: reporter) { requester.yield(.readerGone) }
-        let signals = Self.watchSignals(monitor, requester)
+        let signals = await Self.watchSignals(monitor, requester)
         let events = graph.events
         let listener = Task { for await event in events { monitor.event(event) } }
         let finisher = Task { await finish(at: requests, monitor) }
@@ -39,26 +45,44 @@ struct GraphRun {
         _ monitor: RunMonitor, _ requester: AsyncStream<StopReason>.Continuation
     ) async -> Result<GraphEnd, GraphError> {
         do throws(GraphError) {
+            // Time counts from PLAYING on, but a graph that never comes to it mustn't outlive it by more than any other.
+            let startAlarm = alarm(plus: Self.finishLimit, requester)
+            defer { startAlarm?.cancel() }
             try await graph.start()
+            startAlarm?.cancel()
             let timer = monitor.started()
-            control?.listen { [graph] line in
-                let reply = ControlCommand.reply(to: line) { command throws(ControlError) in
-                    try command.apply(to: graph)
-                }
-                if let reply { monitor.control(reply) }
-            }
-            let alarm = Task { [duration] in
-                guard let duration else { return }
-                try await Task.sleep(for: .seconds(duration))
-                requester.yield(.duration)
-            }
+            listen(monitor)
+            let endAlarm = alarm(plus: .zero, requester)
             defer {
                 timer.cancel()
-                alarm.cancel()
+                endAlarm?.cancel()
             }
             return .success(try await graph.waitUntilEnd())
         } catch {
             return .failure(error)
+        }
+    }
+
+    /// Asks for the end when `duration` and `extra` are over.
+    private func alarm(
+        plus extra: Duration, _ requester: AsyncStream<StopReason>.Continuation
+    ) -> Task<Void, any Error>? {
+        duration.map { duration in
+            Task {
+                try await Task.sleep(for: .seconds(duration) + extra)
+                requester.yield(.duration)
+            }
+        }
+    }
+
+    private func listen(_ monitor: RunMonitor) {
+        control?.listen { [graph] line in
+            let reply = ControlCommand.reply(to: line) { command throws(ControlError) in
+                try command.apply(to: graph)
+            }
+            if let reply { monitor.control(reply) }
+        } failed: { reason in
+            monitor.control(ControlReply(command: "--control", error: reason))
         }
     }
 
@@ -67,12 +91,38 @@ struct GraphRun {
         for await reason in requests {
             monitor.finishing(reason)
             graph.requestEndOfStream()
-            do { try await Task.sleep(for: Self.finishLimit) } catch { return reason }
-            monitor.freeze()
-            await graph.stop()
+            do { try await waitForStreams() } catch { return reason }
+            await forceStop(reason, monitor)
             return reason
         }
         return nil
+    }
+
+    /// Throws when they have ended.
+    private func waitForStreams() async throws {
+        if graph.isStarting {
+            try await Task.sleep(for: Self.startLimit)
+            if graph.isStarting { return }
+        }
+        try await Task.sleep(for: Self.finishLimit)
+    }
+
+    private func forceStop(_ reason: StopReason, _ monitor: RunMonitor) async {
+        let isStarting = graph.isStarting
+        // A change of state that hangs can't be called off, and the stop waits behind it.
+        let watchdog = Task { [graph] in
+            try await Task.sleep(for: Self.stopLimit)
+            let hang = RunFailure(hangingIn: graph.elementsChangingState, isStarting: isStarting)
+            monitor.giveUp(hang, Self.status(ofForced: reason))
+        }
+        // What hangs may hold up the counters too, which are at zero before the graph runs.
+        if !isStarting { monitor.freeze() }
+        await graph.stop()
+        watchdog.cancel()
+    }
+
+    private static func status(ofForced reason: StopReason?) -> ExitStatus {
+        reason?.signal.map(ExitStatus.stopped) ?? .failure
     }
 
     /// Tells how it ended, before the graph is stopped and its counters are gone.
@@ -84,12 +134,23 @@ struct GraphRun {
         case .success(.endOfStream):
             await monitor.end(request ?? .endOfStream, .success)
             return .success
-        case .success(.stopped):
-            let status = request?.signal.map(ExitStatus.stopped) ?? .failure
-            await monitor.end(.forced, status)
+        case .success(.stopped), .failure(.stopped):
+            let status = Self.status(ofForced: request)
+            // Its time was over before it was running: that has to be said.
+            var failure: RunFailure?
+            if case .failure(let stopped) = end, status == .failure { failure = RunFailure(stopped) }
+            await monitor.end(.forced, status, failure: failure)
             return status
         case .success(.failed(let failure)): error = .failed(failure)
         case .failure(let failure): error = failure
+        }
+        if case .failed(let failure) = error, outputWriters.contains(failure.factory ?? ""),
+            StandardStreams.hasLostReader
+        {
+            // As tools end that write on: `… | head` has seen enough, and that is no error.
+            let status = ExitStatus.stopped(signal: SIGPIPE)
+            await monitor.end(.readerGone, status)
+            return status
         }
         await monitor.end(.error, .failure, failure: RunFailure(error, formatConflict: await graph.formatConflict))
         return .failure
@@ -106,21 +167,23 @@ struct GraphRun {
 
     private static func watchSignals(
         _ monitor: RunMonitor, _ requester: AsyncStream<StopReason>.Continuation
-    ) -> [SignalWatch] {
+    ) async -> [SignalWatch] {
         // A reader that goes away is seen where something is written to it.
         signal(SIGPIPE, SIG_IGN)
         let queue = DispatchQueue(label: "mediagraph.signals")
         let count = SignalCount()
         return [
-            SignalWatch([SIGINT, SIGTERM] + Self.hangUp, on: queue) { number in
+            await SignalWatch([SIGINT, SIGTERM] + Self.hangUp, on: queue) { number in
                 switch count.count() {
+                // Told of its end already: only the graph's stop is still under way.
+                case .first where monitor.isOver: monitor.exitAtOnce(by: number)
                 case .first: if let reason = StopReason(signal: number) { requester.yield(reason) }
                 case .repeated: break
                 case .again: monitor.exitAtOnce(by: number)
                 }
             },
-            SignalWatch([SIGQUIT], on: queue) { monitor.exitAtOnce(by: $0) },
-            SignalWatch([SIGTSTP], on: queue) { _ in monitor.suspend() },
+            await SignalWatch([SIGQUIT], on: queue) { monitor.exitAtOnce(by: $0) },
+            await SignalWatch([SIGTSTP], on: queue) { _ in monitor.suspend() },
         ]
     }
 }

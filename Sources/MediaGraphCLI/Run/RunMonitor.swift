@@ -122,21 +122,38 @@ final class RunMonitor: Sendable {
         if isGone { readerIsGone() }
     }
 
+    /// Whether the last report has been given.
+    var isOver: Bool { state.withLockIfAvailable { $0.isOver } ?? false }
+
     // MARK: Leaving the terminal
 
     /// Ends the process at once, with the terminal as it was found. No element is asked, and nobody waited for: what holds
     /// the lock may be a write to a terminal that is stopped.
     func exitAtOnce(by signal: CInt) -> Never {
         let status = ExitStatus.stopped(signal: signal)
-        DispatchQueue.global().asyncAfter(deadline: .now() + 1) { _exit(status.number) }
-        _ = state.withLockIfAvailable { state in
-            let sample = state.meter.total(state.lastProgress, at: state.time ?? 0)
-            state.reporter.end(
-                RunSummary(
-                    reason: .forced, status: status, sample: sample, latency: state.meter.latencies.summary))
-        }
-        // Not `exit`: GStreamer's threads run on, and must not meet destructors.
+        Self.exitSoon(status)
+        _ = state.withLockIfAvailable { Self.endReport(&$0, status) }
         _exit(status.number)
+    }
+
+    /// Ends the process although the graph doesn't stop, and says where it hangs.
+    func giveUp(_ hang: RunFailure, _ status: ExitStatus) -> Never {
+        Self.exitSoon(status)
+        state.withLock { Self.endReport(&$0, status, hang) }
+        _exit(status.number)
+    }
+
+    /// Whatever the last report has to wait for. Not `exit`: GStreamer's threads run on, and must not meet destructors.
+    private static func exitSoon(_ status: ExitStatus) {
+        DispatchQueue.global().asyncAfter(deadline: .now() + 1) { _exit(status.number) }
+    }
+
+    private static func endReport(_ state: inout State, _ status: ExitStatus, _ failure: RunFailure? = nil) {
+        guard !state.isOver else { return }
+        if let failure { state.reporter.failed(failure) }
+        let sample = state.meter.total(state.frozen ?? state.lastProgress, at: state.time ?? 0)
+        state.reporter.end(
+            RunSummary(reason: .forced, status: status, sample: sample, latency: state.meter.latencies.summary))
     }
 
     /// Ctrl-Z: stops the process with the cursor shown; returns when it goes on.

@@ -6,11 +6,20 @@ import Synchronization
 enum StandardStreams {
     /// Opens `/dev/null` for each of 0, 1 and 2 that the caller has closed. The next file that is opened, a recording say,
     /// would get that number, and whatever is printed afterwards would go into it.
+    ///
+    /// Standard output is opened for reading, as gnulib does it: whoever writes there gets an error, and nothing is lost
+    /// unnoticed.
     static func openMissing() {
         for descriptor: CInt in 0...2 where fcntl(descriptor, F_GETFD) == -1 {
             // The lowest free number is given out, and those below it are open by now.
-            _ = open("/dev/null", descriptor == 0 ? O_RDONLY : O_WRONLY)
+            _ = open("/dev/null", descriptor == STDERR_FILENO ? O_WRONLY : O_RDONLY)
         }
+    }
+
+    /// Whether standard output is a pipe that nobody reads any more.
+    static var hasLostReader: Bool {
+        var request = pollfd(fd: STDOUT_FILENO, events: Int16(POLLOUT), revents: 0)
+        return poll(&request, 1, 0) > 0 && request.revents & Int16(POLLERR) != 0
     }
 
     /// Standard output for the program's own lines alone: what anything else in the process writes there, a handler's

@@ -85,15 +85,24 @@ import Testing
         #expect(binary.errors == "error: standard input isn't a text in UTF-8\n")
     }
 
-    @Test("GR-5 a library that can't be loaded ends the program with status 1")
+    @Test("GR-5 a library that can't be loaded ends the program with status 2")
     func libraries() throws {
         let option = try Program.run("check", "--load", "/no/such.so", "fakesrc ! fakesink")
-        #expect(option.status == 1)
+        #expect(option.status == 2)
         #expect(option.errors.contains("/no/such.so"))
         let variable = try Program.run(
             "check", "fakesrc ! fakesink", environment: ["MEDIAGRAPH_HANDLERS": "/no/other.so"])
-        #expect(variable.status == 1)
+        #expect(variable.status == 2)
         #expect(variable.errors.contains("/no/other.so"))
+    }
+
+    @Test("GR-5 a library's name without a folder is the file that is here")
+    func libraryHere() throws {
+        let folder = TemporaryFolder()
+        _ = try folder.write("no library", to: "mine.so")
+        let here = try Program.shell("cd '\(folder.url.path)'; mediagraph check --load mine.so 'fakesrc ! fakesink'")
+        #expect(here.status == 2)
+        #expect(here.errors.contains("./mine.so: file too short"), "\(here.errors)")
     }
 
     @Test("GR-2 check --json says in JSON why there is nothing to check")

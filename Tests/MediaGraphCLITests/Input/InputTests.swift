@@ -53,11 +53,24 @@ import Testing
     @Test(
         "GR-3 lengths of time",
         arguments: [
-            ("10", 10), ("2.5", 2.5), ("90s", 90), ("500ms", 0.5), ("1m30s", 90), ("1h", 3600), ("0", nil), ("", nil),
-            ("-1", nil), ("1x", nil), ("1m30", nil), ("nan", nil), ("1e3", nil), ("99999999999", nil), (".", nil),
-        ] as [(String, Double?)])
-    func durations(_ text: String, _ seconds: Double?) {
-        #expect(CommandDuration(argument: text)?.seconds == seconds)
+            ("10", 10), ("2.5", 2.5), ("90s", 90), ("500ms", 0.5), ("1m30s", 90), ("1h", 3600),
+        ])
+    func durations(_ text: String, _ seconds: Double) throws {
+        #expect(try CommandDuration(parsing: text).seconds == seconds)
+    }
+
+    @Test(
+        "GR-3 a length of time that can't be says what would do",
+        arguments: [
+            ("0", .notPositive), ("0s", .notPositive), ("-1", .notPositive), ("-1m30s", .notPositive),
+            ("99999999999", .tooLong), ("", .unreadable), ("1x", .unreadable), ("1m30", .unreadable),
+            ("nan", .unreadable), ("1e3", .unreadable), (".", .unreadable), ("-", .unreadable), ("--json", .unreadable),
+        ] as [(String, CommandDuration.Problem)])
+    func wrongDurations(_ text: String, _ problem: CommandDuration.Problem) throws {
+        #expect(throws: problem) { try CommandDuration(parsing: text) }
+        let run = try Program.run("run", "--duration", text, "fakesrc ! fakesink")
+        #expect(run.status == 64)
+        #expect(run.errors.hasPrefix("Error: The value '\(text)' is invalid for '--duration <time>': \(problem)\n"))
     }
 
     @Test("GR-3 run reads a file, standard input and plain words, with variables")

@@ -75,7 +75,7 @@ import Testing
     @Test("GR-4 an unknown name is answered with the nearest")
     func unknown() throws {
         let inspect = try Program.run("inspect", "rawdatapip")
-        #expect(inspect.status == 1)
+        #expect(inspect.status == 2)
         #expect(inspect.output == "")
         #expect(
             inspect.errors

@@ -107,6 +107,18 @@ import Testing
         #expect(summary.text == "358 frames in 12.0 s · 2 dropped · latency p50 39 ms, p99 47 ms")
     }
 
+    @Test("GR-3 a line of a log has eight rows at most, pipes and sinks first, and says how many more there are")
+    func longLogLine() {
+        let row = Self.sample.rows[1]
+        var sample = ProgressSample(time: 1, rows: Array(repeating: row, count: 299) + [Self.sample.rows[2]])
+        let line = ProgressTable.logLine(sample)
+        #expect(line.hasSuffix("  and 292 more"))
+        #expect(line.contains("rawdatapipe0"))
+        #expect(line.components(separatedBy: "blur").count == 8)
+        sample.rows.removeFirst(292)
+        #expect(!ProgressTable.logLine(sample).contains("more"))
+    }
+
     @Test("GR-3 where rows don't fit, pipes and sinks are shown before sources and pre-processors")
     func crowded() {
         let lines: [String] = ProgressTable(style: .plain).lines(Self.sample, width: 79, height: 2).map(\.text)

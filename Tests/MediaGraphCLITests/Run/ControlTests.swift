@@ -12,6 +12,7 @@ import Testing
         var node: String?
         var property: String?
         var value: String?
+        var fields: [String: String]?
         var error: String?
         var frames: UInt64?
         var reason: String?
@@ -108,10 +109,63 @@ import Testing
     @Test("GR-10 a control that can't be read is an error before anything runs")
     func unreadable() throws {
         let missing = try Program.run("run", "--control", "/nonexistent/control", "videotestsrc ! fakesink")
-        #expect(missing.status == 1)
+        #expect(missing.status == 2)
         #expect(missing.errors.contains("No such file or directory"))
+        let folder = TemporaryFolder()
+        let directory = try Program.run("run", "--control", folder.url.path, "videotestsrc ! fakesink")
+        #expect(directory.status == 2)
+        #expect(directory.errors == "error: --control \(folder.url.path): Is a directory\n")
         let twice = try Program.run("run", "--control", "-", "-")
         #expect(twice.status == 64)
         #expect(twice.errors.contains("standard input is the description already"))
+    }
+
+    @Test("GR-10 a control that can't be read any further says so, and the run goes on")
+    func unreadableMidway() throws {
+        let run = try Program.shell(
+            "mediagraph run --control - 'videotestsrc num-buffers=3 is-live=true ! fakesink' < /")
+        #expect(run.status == 0)
+        #expect(run.errors.contains("\nerror: --control: standard input: Is a directory\n"), "\(run.errors)")
+        #expect(run.errors.contains("3 frames in"))
+    }
+
+    /// What a run says to one line, as text and as JSON.
+    private static func answer(_ line: String, _ description: String) throws -> (text: String, json: [Reply]) {
+        let folder = TemporaryFolder()
+        let file = try folder.write(line + "\n", to: "control")
+        let text = try Program.run("run", "--control", file, "--duration", "1", description)
+        let json = try Program.run("run", "--json", "--control", file, "--duration", "1", description)
+        return (text.errors, try events(json.output).filter { ["control", "warning"].contains($0.event) })
+    }
+
+    @Test("GR-10 a structure is a line for each field, and an object in JSON")
+    func structures() throws {
+        let description = "videotestsrc is-live=true ! preprocessor name=p handler=invert ! fakesink"
+        let (text, json) = try Self.answer("get p.stats", description)
+        #expect(text.contains("\np.stats:\n"), "\(text)")
+        #expect(text.contains("\n  dropped=0\n"), "\(text)")
+        #expect(json.map(\.fields?["dropped"]) == ["0"])
+        #expect(json.map(\.value) == [nil])
+    }
+
+    @Test("GR-10 what a node refuses is said once, not by its warning too")
+    func refusedOnce() throws {
+        let description = "videotestsrc is-live=true ! preprocessor name=p handler=invert ! fakesink"
+        let (text, json) = try Self.answer("set p.handler=pixelat", description)
+        #expect(text.components(separatedBy: "expected one of").count == 2, "\(text)")
+        #expect(json.map(\.event) == ["control"])
+    }
+
+    @Test(
+        "GR-10 an unknown node or property is answered with the nearest, or with where they are listed",
+        arguments: [
+            ("get pipee.stats", "did you mean \"pipe\"?"), ("set pip.stats=1", "did you mean \"pipe\"?"),
+            ("get nothing.stats", "there are fakesink0, pipe, videotestsrc0"),
+            ("get pipe.stat", "did you mean \"stats\"?"), ("set pipe.handlr=x", "did you mean \"handler\"?"),
+            ("get pipe.colour", "mediagraph inspect preprocessor lists them"),
+        ])
+    func nearest(_ line: String, _ hint: String) throws {
+        let (text, _) = try Self.answer(line, "videotestsrc is-live=true ! preprocessor name=pipe ! fakesink")
+        #expect(text.contains("\nerror: \(line): ") && text.contains("; \(hint)\n"), "\(text)")
     }
 }

@@ -48,9 +48,9 @@ final class LiveProgram {
 
     func send(_ signal: CInt) { kill(process.processIdentifier, signal) }
 
-    /// Waits until what it has printed says so; false when it ended before, or after 30 s.
+    /// Waits until what it has printed says so; false when it ended before, or after 60 s.
     func waits(until condition: (LiveProgram) -> Bool) -> Bool {
-        let deadline = Date(timeIntervalSinceNow: 30)
+        let deadline = Date(timeIntervalSinceNow: 60)
         while !condition(self) {
             guard process.isRunning, Date() < deadline else { return condition(self) }
             Thread.sleep(forTimeInterval: 0.02)
@@ -58,9 +58,9 @@ final class LiveProgram {
         return true
     }
 
-    /// Its exit status; −9 when it didn't end in 30 s.
+    /// Its exit status; −9 when it didn't end in 60 s.
     func end() -> Int32 {
-        let deadline = Date(timeIntervalSinceNow: 30)
+        let deadline = Date(timeIntervalSinceNow: 60)
         while process.isRunning, Date() < deadline { Thread.sleep(forTimeInterval: 0.01) }
         guard !process.isRunning else { return -9 }
         process.waitUntilExit()

@@ -1,0 +1,15 @@
+import GStreamer
+
+/// What is to be known of a graph that doesn't start or doesn't stop.
+extension Graph {
+    /// From the call of `start` until the graph is PLAYING, or has ended.
+    public var isStarting: Bool { state.withLock { $0.isStarting } }
+
+    /// The elements in which a change of state is going on at this moment, without the bins around them: a start or a stop
+    /// that doesn't return waits for one of these. Any thread.
+    public var elementsChangingState: [(name: String, factory: String?)] {
+        let changing = pipeline.allElements.filter(\.isChangingState)
+        let bins = Set(changing.compactMap(\.parent))
+        return changing.filter { !bins.contains($0) }.map { ($0.name, $0.factoryName) }
+    }
+}

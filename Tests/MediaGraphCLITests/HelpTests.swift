@@ -1,0 +1,85 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import MediaGraphCLI
+
+/// What the helps say is so.
+@Suite struct HelpTests {
+    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+
+    /// The lines of a help that begin with the program's name, or pipe something to it.
+    private static func lines(of command: String) throws -> [String] {
+        let arguments = command == "mediagraph" ? ["--help"] : [command, "--help"]
+        let help = try ChildProcess.run(Program.path, arguments, environment: ["COLUMNS": "80"]).output
+        return help.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+            .filter { $0.hasPrefix("mediagraph ") || $0.contains("| mediagraph ") }
+    }
+
+    @Test(
+        "GR-4 every example of the helps is a description without an error or a warning",
+        arguments: ["mediagraph", "run", "check", "graph"])
+    func examples(_ command: String) throws {
+        let folder = TemporaryFolder()
+        try FileManager.default.createSymbolicLink(
+            at: folder.url.appendingPathComponent("Pipelines"),
+            withDestinationURL: Self.root.appendingPathComponent("Pipelines"))
+        for name in ["call.pipeline", "mine.pipeline"] {
+            _ = try folder.write(
+                "videotestsrc ! identity name=${ROOM:-x} ! preprocessor name=blur handler=invert ! fakesink", to: name)
+        }
+        let examples = try Self.lines(of: command).filter { !$0.hasPrefix("mediagraph inspect") }
+        #expect(!examples.isEmpty)
+        for example in examples {
+            // What only `run` and `graph` take, and what stands before and behind a pipe.
+            var line = example.replacing(/^.*\| (?=mediagraph)/, with: "").replacing(/\ \| .*$/, with: "")
+            line = line.replacing(/^mediagraph (run|graph|check)/, with: "mediagraph check")
+            line = line.replacing(/\ (--frames|--duration|--load|--control|-o) \S+/, with: "").replacing(
+                " --json", with: "")
+            let check = try Program.shell("cd '\(folder.url.path)'; \(line)")
+            #expect(check.status == 0 && check.errors == "", "\(example): \(check.errors)")
+        }
+    }
+
+    @Test("GR-4 every example of inspect's help shows something")
+    func inspectExamples() throws {
+        let examples = try Self.lines(of: "inspect")
+        #expect(examples.count == 4)
+        for example in examples { #expect(try Program.shell(example).status == 0, "\(example)") }
+    }
+
+    @Test("GR-3 the help has every event of --json with all its fields")
+    func events() throws {
+        let folder = TemporaryFolder()
+        let control = try folder.write("get p.stats\nset p.resolution=90p\nget p.handler\nget n.x\n", to: "control")
+        let runs = [
+            [
+                "--duration", "1200ms", "--control", control,
+                """
+                videosource handler=counter ! alphachannel enabled=true ! videoconvert ! rawdatapipe name=p handler=count
+                audiotestsrc is-live=true ! level ! fakesink
+                """, "UNUSED=1",
+            ],
+            ["filesrc location=/no/such ! fakesink"], ["fakesnk"],
+        ]
+        var seen: [String: Set<String>] = [:]
+        for arguments in runs {
+            let run = try ChildProcess.run(
+                Program.path, ["run", "--json"] + arguments, environment: Program.environment)
+            for line in run.output.split(separator: "\n") {
+                let object = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+                let event = try #require(object["event"] as? String)
+                seen[event, default: []].formUnion(object.keys)
+            }
+        }
+        #expect(Set(seen.keys) == Set(JSONEvent.allCases.map(\.rawValue)), "\(seen.keys)")
+        let help = try Program.run("help", "run", environment: ["COLUMNS": "80"]).output
+        for event in JSONEvent.allCases {
+            #expect(help.contains("\n  \(TextWidth.padded(event.rawValue, to: 12))"), "\(event)")
+            for field in seen[event.rawValue, default: []] where field != "event" {
+                #expect(event.fields.contains(field), "\(event) \(field)")
+            }
+        }
+    }
+}

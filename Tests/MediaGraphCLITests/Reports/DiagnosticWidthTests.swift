@@ -1,0 +1,31 @@
+import GStreamer
+import MediaGraph
+import Testing
+
+@testable import MediaGraphCLI
+
+@Suite struct DiagnosticWidthTests {
+    private static func long(_ before: Int, _ after: Int) -> String {
+        "fakesrc ! " + String(repeating: "identity ! ", count: before) + "fakesnk"
+            + String(repeating: " ! identity", count: after)
+    }
+
+    @Test(
+        "GR-2 in a window the caret is below the word, and neither line is wrapped",
+        arguments: [20, 60, 80, 100, 120], [(0, 20), (3, 20), (6, 0), (20, 20), (20, 0)])
+    func window(_ columns: Int, _ length: (Int, Int)) throws {
+        let diagnostic = try #require(Description(Self.long(length.0, length.1)).diagnose().first)
+        let lines = diagnostic.rendered(color: false, columns: columns).split(separator: "\n")
+        let indent = lines[2].prefix { $0 != "^" }.count
+        #expect(lines[1].dropFirst(indent).hasPrefix("fakesnk"), "\(lines)")
+        // A gutter, two ellipses and twenty columns are needed in any case.
+        #expect(lines[1].count < max(columns, 32), "\(lines[1])")
+    }
+
+    @Test("GR-2 where there is no window a line stays whole")
+    func whole() throws {
+        let text = Self.long(40, 40)
+        let run = try Program.run("check", text)
+        #expect(run.errors.contains("\n   1 | \(text)\n"))
+    }
+}

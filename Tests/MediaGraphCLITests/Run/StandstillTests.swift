@@ -1,0 +1,73 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Graphs that don't start, or don't stop.
+@Suite struct StandstillTests {
+    /// Nobody ever writes to it: opening it for reading doesn't return.
+    private static func pipe(in folder: TemporaryFolder) -> String {
+        let path = folder.path("pipe")
+        #expect(mkfifo(path, 0o600) == 0)
+        return path
+    }
+
+    @Test(
+        "GR-3 one signal ends a graph that hangs while starting, and the element is named",
+        arguments: [(SIGINT, 130 as Int32, "interrupted"), (SIGTERM, 143, "terminated")])
+    func signal(_ signal: CInt, _ status: Int32, _ reason: String) throws {
+        let folder = TemporaryFolder()
+        let program = try LiveProgram(
+            "run", "--json", "filesrc name=reader location=\(Self.pipe(in: folder)) ! fakesink")
+        #expect(program.waits { $0.output.contains("\"start\"") })
+        program.send(signal)
+        #expect(program.end() == status)
+        let events = try RunEvent.all(program.output)
+        try #require(events.map(\.event) == ["start", "finishing", "error", "end"], "\(program.output)")
+        #expect(events.map(\.reason) == [nil, reason, nil, "forced"])
+        #expect(events[2].element == "reader")
+        #expect(events[2].message == "hangs while starting")
+        #expect(events[3].exitStatus == status)
+    }
+
+    @Test("GR-3 a handler that hangs while starting is named by its node, in words")
+    func handler() throws {
+        let folder = TemporaryFolder()
+        let program = try LiveProgram(
+            "run",
+            """
+            videotestsrc is-live=true ! preprocessor name=mark handler=watermark
+            options="image=\(Self.pipe(in: folder))" ! fakesink
+            """)
+        #expect(program.waits { $0.errors.contains("fakesink\n") })
+        program.send(SIGTERM)
+        #expect(program.end() == 143)
+        #expect(program.errors.contains("\nfinishing …\n"), "\(program.errors)")
+        #expect(program.errors.contains("\nerror: mark (preprocessor) hangs while starting\n"), "\(program.errors)")
+    }
+
+    @Test("GR-3 --duration ends a graph that never starts, as a failure")
+    func duration() throws {
+        let folder = TemporaryFolder()
+        let program = try LiveProgram(
+            "run", "--json", "--duration", "1ms", "filesrc name=reader location=\(Self.pipe(in: folder)) ! fakesink")
+        #expect(program.end() == 1)
+        let events = try RunEvent.all(program.output)
+        #expect(events.map(\.reason) == [nil, "duration", nil, "forced"])
+        #expect(events.first { $0.event == "error" }?.element == "reader")
+    }
+
+    @Test("GR-3 a stream that doesn't end, in an element that can't be stopped, is given up, and the element is named")
+    func stopping() throws {
+        let program = try LiveProgram(
+            "run", "--json",
+            "videotestsrc is-live=true ! identity name=sleeper sleep-time=600000000 ! rawdatapipe handler=count")
+        #expect(program.waits { $0.output.contains("\"progress\"") })
+        program.send(SIGINT)
+        #expect(program.end() == 130)
+        let error = try #require(try RunEvent.all(program.output).first { $0.event == "error" })
+        #expect(error.message == "hangs while stopping")
+        // The thread sleeps in `sleeper`, and whichever element's pad it came in by waits for it.
+        #expect(error.element != nil)
+        #expect(try RunEvent.all(program.output).last?.reason == "forced")
+    }
+}
