@@ -29,6 +29,7 @@ import Testing
             _ = try folder.write(
                 "videotestsrc ! identity name=${ROOM:-x} ! preprocessor name=blur handler=invert ! fakesink", to: name)
         }
+        _ = try folder.write("", to: "clip.mkv")
         let examples = try Self.lines(of: command).filter { !$0.hasPrefix("mediagraph inspect") }
         #expect(!examples.isEmpty)
         for example in examples {

@@ -20,7 +20,8 @@ import Testing
         #expect(warned.status == 0)
         #expect(warned.errors.contains("description:1:16: warning: no font is installed"), "\(warned.errors)")
         #expect(try Program.run("check", text).errors == "")
-        let picture = "videotestsrc ! preprocessor handler=watermark options=image=/a.png ! fakesink"
+        let image = try folder.write("", to: "a.png")
+        let picture = "videotestsrc ! preprocessor handler=watermark options=image=\(image) ! fakesink"
         #expect(try Program.run("check", picture, environment: bare).errors == "")
     }
 

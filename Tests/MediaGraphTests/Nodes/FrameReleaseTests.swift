@@ -42,7 +42,8 @@ import Testing
     }
 
     @Test(
-        "RP-9 the release of a frame that a reader never takes may look at the reader's queue", .timeLimit(.minutes(10)))
+        "RP-9 the release of a frame that a reader never takes may look at the reader's queue", .timeLimit(.minutes(10))
+    )
     func sequence() throws {
         let channel = FrameChannel()
         let (harness, _) = try pipe { try NodeDoor.attach(channel, to: $0) }
