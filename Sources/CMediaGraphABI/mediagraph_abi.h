@@ -165,8 +165,8 @@ typedef struct {
 } MGVideoSource;
 
 // A node's door, left on the element as qdata "mediagraph-door". A field that the node has no use for is NULL.
-// Each takes the structure over (its `destroy` will be called) unless it answers 0. A NULL processor or observer leaves the node
-// without one.
+// Each takes the structure over (its `destroy` will be called) unless it answers 0. A NULL source, processor, consumer or
+// observer leaves the node without one.
 typedef struct {
     uint32_t abi_version;
     int32_t (*set_source)(GstElement *node, const MGVideoSource *source, MGError *error);

@@ -1,6 +1,7 @@
 import Foundation
 import GStreamer
 import MediaGraph
+import Synchronization
 
 // One scenario, then gst_deinit(), so that GStreamer's leaks tracer reports what is still alive. The tests run it as a
 // child with GST_TRACERS=leaks and read its standard error.
@@ -116,7 +117,63 @@ func people() async throws {
     precondition(!isSupported)
 }
 
+/// Sends ten frames and the end.
+final class Sender: VideoSource {
+    private let sender = Mutex<VideoSender?>(nil)
+    func initialize(sender: VideoSender, supported: [VideoCapability], suggested: VideoCapability?) {
+        self.sender.withLock { $0 = sender }
+    }
+    func startSend() {
+        let sender = sender.withLock { $0 }
+        Thread.detachNewThread {
+            for _ in 0..<10 {
+                try? sender?.send([UInt8](repeating: 7, count: 96), FrameDescription(width: 16, height: 4))
+            }
+            sender?.endOfStream()
+        }
+    }
+    func stopSend() {}
+    func uninitialize() { sender.withLock { $0 = nil } }
+}
+
+/// Stock elements as a source and a pipe: run, run again, dropped while they run, and never run at all.
+func stock() async throws {
+    for runs in 0..<3 {
+        let graph = try Graph(
+            "appsrc name=s ! tee name=t ! queue ! appsink name=a sync=false  t. ! queue ! appsink name=b")
+        let delegate = Delegate()
+        try graph.videoSource("s").attach(Sender())
+        try graph.rawDataPipe("a").receive { _ in }
+        try graph.rawDataPipe("b").subscribe(delegate, resolution: .p90)
+        for _ in 0..<runs { _ = try await graph.run() }
+        if runs == 2 { try await graph.start() }
+    }
+}
+
+/// Handlers that hold their own graph by a node's face: taking them away lets it go.
+func handlersThatHoldTheirGraph() async throws {
+    let graph = try Graph(
+        """
+        videosource name=s pace=fast ! preprocessor name=e ! frameobserver name=o ! tee name=t ! queue !
+        rawdatapipe name=p  t. ! queue ! appsink name=k
+        """)
+    let (source, editor, observer) = try (
+        graph.videoSource("s"), graph.preprocessor("e"), graph.frameObserver("o")
+    )
+    let (pipe, sink) = try (graph.rawDataPipe("p"), graph.rawDataPipe("k"))
+    try source.attach(Sender())
+    try editor.process { _ in editor.name.isEmpty ? .drop : .pass }
+    try observer.observe { _ in observer.name.isEmpty ? .drop : .pass }
+    for pipe in [pipe, sink] { try pipe.receive { _ in _ = pipe.name } }
+    _ = try await graph.run()
+    try editor.detach()
+    try observer.detach()
+    for pipe in [pipe, sink] { try pipe.detach() }
+}
+
 switch scenario {
+case "stock": try await stock()
+case "cycles": try await handlersThatHoldTheirGraph()
 case "people":
     try await people()
 case "filter":

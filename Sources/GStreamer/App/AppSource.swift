@@ -3,6 +3,7 @@ import CGStreamer
 /// A stock `appsrc` of a graph, as it is set up there.
 public final class AppSource: Element, @unchecked Sendable {
     private var source: UnsafeMutablePointer<GstAppSrc> { raw.assumingMemoryBound(to: GstAppSrc.self) }
+    private var base: BaseSource { BaseSource(raw.assumingMemoryBound(to: GstBaseSrc.self)) }
 
     /// `nil` for any other element.
     public init?(wrapping element: Element) {
@@ -11,6 +12,7 @@ public final class AppSource: Element, @unchecked Sendable {
     }
 
     /// Queues a buffer. Any thread; never blocks.
+    @discardableResult
     public func push(_ buffer: consuming Buffer) -> FlowReturn {
         FlowReturn(gst_app_src_push_buffer(source, buffer.take()))
     }
@@ -18,4 +20,41 @@ public final class AppSource: Element, @unchecked Sendable {
     /// End of stream behind the buffers pushed so far.
     @discardableResult
     public func endOfStream() -> FlowReturn { FlowReturn(gst_app_src_end_of_stream(source)) }
+
+    /// Calls `feed` on the streaming thread whenever nothing is queued. It may wait until there is a buffer, push that and
+    /// return; without one it returns when the stream stops. Set before data flows.
+    public func onNeedData(_ feed: @escaping @Sendable () -> Void) {
+        var callbacks = GstAppSrcCallbacks()
+        callbacks.need_data = { _, _, context in
+            Unmanaged<Feed>.fromOpaque(context!)._withUnsafeGuaranteedRef { $0.body() }
+        }
+        let feed = Unmanaged.passRetained(Feed(feed)).toOpaque()
+        gst_app_src_set_callbacks(source, &callbacks, feed) { Unmanaged<Feed>.fromOpaque($0!).release() }
+    }
+
+    /// Lets the feed go. Not while data flows.
+    public func removeFeed() {
+        var none = GstAppSrcCallbacks()
+        gst_app_src_set_callbacks(source, &none, nil, nil)
+    }
+
+    private final class Feed: Sendable {
+        let body: @Sendable () -> Void
+        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+    }
+
+    /// What its `caps` say; `nil` where they say nothing.
+    public var caps: Caps? { gst_app_src_get_caps(source).map(Caps.init(taking:)) }
+
+    // MARK: From the feed
+
+    /// The caps of the buffers that follow: downstream has them at once, and the element answers with them from now on.
+    public func setCaps(_ caps: Caps) {
+        gst_app_src_set_caps(source, caps.raw)
+        base.setCaps(caps)
+    }
+
+    public func downstreamAccepts(_ caps: Caps) -> Bool { base.downstreamAccepts(caps) }
+    public func pushSegment() { base.pushSegment() }
+    public func pushSticky(_ structure: Structure) { base.pushSticky(structure) }
 }

@@ -40,7 +40,6 @@ public struct PadTemplateInfo: Sendable, Hashable {
     /// The property of this template's pads with this name; a compositor's pads have `xpos`, say.
     public func padProperty(_ name: String) -> PropertyInfo? { PropertyInfo.find(name, of: padType) }
     public var padProperties: [PropertyInfo] { PropertyInfo.all(of: padType) }
-    public var padTypeName: String { String(cString: g_type_name(padType)) }
 
     /// Whether a pad of this template can have this name. The pattern itself (`src_%u`) asks for any such pad.
     public func matches(_ padName: String) -> Bool {

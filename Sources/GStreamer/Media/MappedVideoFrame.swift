@@ -13,7 +13,6 @@ public struct MappedVideoFrame: ~Copyable, ~Escapable {
     public var info: VideoInfo { VideoInfo(frame.pointee.info) }
     @inlinable public var width: Int { Int(frame.pointee.info.width) }
     @inlinable public var height: Int { Int(frame.pointee.info.height) }
-    public var planeCount: Int { Int(frame.pointee.info.finfo.pointee.n_planes) }
     /// Interlaced content of this very buffer (in `mixed` caps it differs from buffer to buffer).
     public var isInterlaced: Bool {
         frame.pointee.info.interlace_mode != GST_VIDEO_INTERLACE_MODE_PROGRESSIVE

@@ -49,8 +49,7 @@ public final class VideoConverter {
         self.pool = pool
         self.input = input
         self.output = output
-        let inputHasAlpha = input.raw.finfo.pointee.flags.rawValue & GST_VIDEO_FORMAT_FLAG_ALPHA.rawValue != 0
-        leavesAlphaWrong = output.format == .a420 && !inputHasAlpha
+        leavesAlphaWrong = output.format == .a420 && !input.hasAlpha
     }
 
     deinit { gst_video_converter_free(converter) }

@@ -35,6 +35,7 @@ public struct VideoInfo: @unchecked Sendable, Equatable {
     public var formatName: String { String(cString: raw.finfo.pointee.name) }
     /// Luma and chroma rather than red, green and blue.
     public var isYUV: Bool { raw.finfo.pointee.flags.rawValue & GST_VIDEO_FORMAT_FLAG_YUV.rawValue != 0 }
+    public var hasAlpha: Bool { raw.finfo.pointee.flags.rawValue & GST_VIDEO_FORMAT_FLAG_ALPHA.rawValue != 0 }
     public var framesPerSecond: Fraction {
         get { Fraction(raw.fps_n, raw.fps_d) }
         set { (raw.fps_n, raw.fps_d) = (newValue.numerator, newValue.denominator) }

@@ -31,6 +31,17 @@ public final class Pad: ObjectReference, @unchecked Sendable {
     /// Links a source pad to a sink pad; false when they can't be.
     public func link(to sink: Pad) -> Bool { gst_pad_link(pad, sink.pad) == GST_PAD_LINK_OK }
 
+    /// What became of the last buffer of a source pad, where that means that none will be taken any more; `nil` otherwise.
+    public var refusal: FlowReturn? {
+        switch gst_pad_get_last_flow_return(pad) {
+        case GST_FLOW_EOS: .endOfStream
+        case GST_FLOW_NOT_LINKED: .notLinked
+        case GST_FLOW_NOT_NEGOTIATED: .notNegotiated
+        case GST_FLOW_ERROR: .error
+        default: nil
+        }
+    }
+
     public var peer: Pad? { gst_pad_get_peer(pad).map { Pad(taking: $0) } }
     public var parent: Element? { gst_pad_get_parent_element(pad).map { Element(taking: $0) } }
 

@@ -55,26 +55,6 @@ public final class Pipeline: Element, @unchecked Sendable {
         return top + all.subtracting(top).sorted { $0.path < $1.path }
     }
 
-    private func collect(_ iterator: UnsafeMutablePointer<GstIterator>?) -> [Element] {
-        guard let iterator else { return [] }
-        defer { gst_iterator_free(iterator) }
-        var result: [Element] = []
-        var value = GValue()
-        loop: while true {
-            switch gst_iterator_next(iterator, &value) {
-            case GST_ITERATOR_OK:
-                if let object = g_value_get_object(&value) { result.append(Element(retaining: object)) }
-                g_value_reset(&value)
-            case GST_ITERATOR_RESYNC:
-                result.removeAll()
-                gst_iterator_resync(iterator)
-            default: break loop
-            }
-        }
-        if value.g_type != 0 { g_value_unset(&value) }
-        return result
-    }
-
     /// Hands every message to `handler`, on the thread that posts it: it must be quick and must not block.
     public func onMessage(_ handler: @escaping @Sendable (Message) -> Void) {
         let bus = gst_pipeline_get_bus(pipeline)

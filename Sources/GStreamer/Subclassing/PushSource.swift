@@ -138,26 +138,16 @@ open class PushSource: ElementImplementation, ParentClass, @unchecked Sendable {
     // MARK: For subclasses to call from `create`
 
     /// Sends the caps of the buffers that follow, unless they are the same. When they are refused the next buffer is too.
-    public func setCaps(_ caps: Caps) { _ = gst_base_src_set_caps(source, caps.raw) }
+    public func setCaps(_ caps: Caps) { BaseSource(source).setCaps(caps) }
 
     /// Whether downstream takes these caps just now; true while unlinked, when the buffer itself is refused.
-    public func downstreamAccepts(_ caps: Caps) -> Bool {
-        gst_pad_is_linked(source.pointee.srcpad) == 0
-            || gst_pad_peer_query_accept_caps(source.pointee.srcpad, caps.raw) != 0
-    }
+    public func downstreamAccepts(_ caps: Caps) -> Bool { BaseSource(source).downstreamAccepts(caps) }
 
-    /// Sends the segment, which the base class would send with the first buffer only: an event that follows needs it. The
-    /// base class sends it again then, as it does for appsrc; to send it once is possible from GStreamer 1.24 on.
-    public func pushSegment() {
-        gst_pad_push_event(source.pointee.srcpad, gst_event_new_segment(&source.pointee.segment))
-    }
+    /// Sends the segment, which the base class would send with the first buffer only: an event that follows needs it.
+    public func pushSegment() { BaseSource(source).pushSegment() }
 
     /// Sends a sticky custom event, in order with the buffers.
-    public func pushSticky(_ structure: Structure) {
-        gst_pad_push_event(
-            source.pointee.srcpad,
-            gst_event_new_custom(GST_EVENT_CUSTOM_DOWNSTREAM_STICKY, gst_structure_copy(structure.raw)))
-    }
+    public func pushSticky(_ structure: Structure) { BaseSource(source).pushSticky(structure) }
 
     /// Sends an image-orientation tag, such as "rotate-90", in order with the buffers.
     public func pushImageOrientation(_ orientation: String) {
@@ -169,17 +159,6 @@ open class PushSource: ElementImplementation, ParentClass, @unchecked Sendable {
 
     /// The `src` pad.
     public var sourcePad: Pad { Pad(retaining: UnsafeMutableRawPointer(source.pointee.srcpad)) }
-
-    /// What became of the last buffer, where that means that none will be taken any more; `nil` otherwise. Any thread.
-    public var refusal: FlowReturn? {
-        switch gst_pad_get_last_flow_return(source.pointee.srcpad) {
-        case GST_FLOW_EOS: .endOfStream
-        case GST_FLOW_NOT_LINKED: .notLinked
-        case GST_FLOW_NOT_NEGOTIATED: .notNegotiated
-        case GST_FLOW_ERROR: .error
-        default: nil
-        }
-    }
 }
 
 extension UInt64 {

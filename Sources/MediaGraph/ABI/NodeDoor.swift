@@ -13,6 +13,11 @@ enum NodeDoor {
             UnsafeMutableRawPointer(mutating: door))
     }
 
+    static func remove(from instance: ElementInstance) {
+        g_object_set_qdata(
+            UnsafeMutableRawPointer(instance.element).assumingMemoryBound(to: GObject.self), quark, nil)
+    }
+
     /// A door's structure, made once for each kind of node.
     static func make(
         source: (
@@ -95,6 +100,16 @@ enum NodeDoor {
             abi.destroy(abi.context)
             throw error
         }
+    }
+
+    static func detachConsumer(from element: Element) throws(MediaGraphError) {
+        guard let set = try door(of: element).pointee.set_consumer else { throw notThisKind(element, "rawdatapipe") }
+        try MediaGraphError.check { set(element.element, nil, $0) }
+    }
+
+    static func detachSource(from element: Element) throws(MediaGraphError) {
+        guard let set = try door(of: element).pointee.set_source else { throw notThisKind(element, "videosource") }
+        try MediaGraphError.check { set(element.element, nil, $0) }
     }
 
     static func attach(_ channel: FrameChannel, to element: Element) throws(MediaGraphError) {

@@ -16,6 +16,17 @@ public enum Resolution: Int32, PropertyEnum {
 
     public var blurb: String { self == .native ? "As the stream is, no scaling" : "At most \(rawValue) lines" }
 
+    /// From what crosses between copies of the code; throws where it is none.
+    init(checking number: Int32) throws(MediaGraphError) {
+        guard let resolution = Resolution(rawValue: number) else {
+            throw .invalidParameter(
+                .init(
+                    "resolution", expected: "one of \(Resolution.allCases.map(\.nick).joined(separator: ", "))",
+                    actual: "\(number)"))
+        }
+        self = resolution
+    }
+
     /// The size that a frame of `info` gets: the aspect is kept, pixels become square, nothing is enlarged, and the width
     /// is the nearest to the true one (odd is legal).
     public func size(for info: VideoInfo) -> (width: Int, height: Int) {

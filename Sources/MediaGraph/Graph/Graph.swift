@@ -21,6 +21,7 @@ public final class Graph: Sendable {
     /// Found when a negotiation failed, before the stop.
     private let conflict = Mutex<String?>(nil)
     let streams = WeakStreams()
+    let stock = StockNodes()
 
     /// Reads a description; `variables` are values for its `${NAME}`.
     public convenience init(_ text: String, variables: [String: String] = [:]) throws(GraphError) {
@@ -44,7 +45,12 @@ public final class Graph: Sendable {
         pipeline.removeMessageHandler()
         streams.end(.stopped)
         // The last reference may go on a streaming thread, which must never stop its own element.
-        control.async { [pipeline] in pipeline.setState(.null) }
+        control.async { [pipeline, stock] in
+            stock.willStop()
+            pipeline.setState(.null)
+            stock.stopped()
+            stock.close()
+        }
     }
 
     // MARK: Running
@@ -89,15 +95,23 @@ public final class Graph: Sendable {
     private func play(_ run: Int) {
         // Stopped, and put to NULL, before it came to this.
         guard state.withLock({ $0.isStarting(run) }) else { return }
+        guard stock.willStart(pipeline) else { return }
         // A live graph needs no preroll: it runs once its sources do, even when a sink still waits for its first buffer.
         let isLive = pipeline.setState(.paused) == .noPreroll
-        switch pipeline.setState(.playing) {
+        let result = pipeline.setState(.playing)
+        if result != .failure, !stock.startSend() { return }
+        switch result {
         case .failure:
             // The element's own error came first, if it posted one.
             finish(.failed(.unexplained(pipeline, "the graph can't start")))
         case .async where !isLive: break
-        case .success, .noPreroll, .async: state.withLock { $0.started() }?.resumeAll(.started)
+        case .success, .noPreroll, .async: started()
         }
+    }
+
+    private func started() {
+        stock.isPlaying()
+        state.withLock { $0.started() }?.resumeAll(.started)
     }
 
     /// Waits for the end of the graph: returns at end-of-stream or when it was stopped, throws an element's error.
@@ -148,7 +162,7 @@ public final class Graph: Sendable {
     /// the time limit it stops all the same, and the result says so.
     @discardableResult
     public func finish(within limit: Duration = .seconds(5)) async -> GraphEnd {
-        control.async { [pipeline] in _ = pipeline.sendEndOfStream() }
+        requestEndOfStream()
         let timer = Task { [self] in
             try await Task.sleep(for: limit)
             finish(.stopped)
@@ -175,7 +189,9 @@ public final class Graph: Sendable {
         await withCheckedContinuation { continuation in
             control.async { [self] in
                 if state.withLock({ $0.generation == run }) {
+                    stock.willStop()
                     pipeline.setState(.null)
+                    stock.stopped()
                     state.withLock { $0.stopped(run) }
                 }
                 continuation.resume()
@@ -210,7 +226,7 @@ public final class Graph: Sendable {
             tell(.stateChanged(new))
             if new == .playing {
                 dumpDotFile("playing")
-                state.withLock { $0.started() }?.resumeAll(.started)
+                started()
             }
         case .qualityOfService(let jitter, let processed, let dropped):
             tell(
@@ -228,7 +244,7 @@ public final class Graph: Sendable {
 
     /// Asks the sources to end their streams, and returns at once; `waitUntilEnd` returns when everything has arrived.
     /// Unlike ``finish(within:)`` it doesn't stop the graph then, so its counters can still be read.
-    public func requestEndOfStream() { control.async { [pipeline] in _ = pipeline.sendEndOfStream() } }
+    public func requestEndOfStream() { control.async { [pipeline, stock] in stock.endStream(of: pipeline) } }
 
     /// Writes the graph to `$GST_DEBUG_DUMP_DOT_DIR`, where that is set, before a stop that is asked for later.
     private func dumpDotFile(_ moment: String) {

@@ -4,12 +4,13 @@ import GStreamer
 public protocol GraphNode: Sendable {
     var graph: Graph { get }
     var element: Element { get }
+    /// What the node has counted since it left READY.
+    var statistics: NodeCounts { get }
 }
 
 extension GraphNode {
     public var name: String { element.name }
 
-    /// What the node has counted since it left READY.
     public var statistics: NodeCounts { NodeCounts(element) ?? NodeCounts() }
 
     /// Sets a property; throws when the node refuses (locked while running, out of range).
@@ -50,6 +51,10 @@ public struct NodeCounts: Sendable, Hashable {
         guard let stats = try? element.property("stats", as: Structure.self), stats.name == "mediagraph-stats" else {
             return nil
         }
+        self.init(stats)
+    }
+
+    init(_ stats: Structure) {
         frames = stats["frames"] ?? 0
         dropped = stats["dropped"] ?? 0
         refused = stats["refused"] ?? 0
@@ -60,15 +65,23 @@ public struct NodeCounts: Sendable, Hashable {
     }
 }
 
-/// A `videosource` of a graph.
+/// A `videosource` of a graph, or a stock `appsrc` that is used as one.
 public struct VideoSourceNode: GraphNode {
     public let graph: Graph
     public let element: Element
+    var stock: StockSource? = nil
+
+    public var statistics: NodeCounts {
+        stock.map { NodeCounts($0.gate.statistics.structure) } ?? NodeCounts(element) ?? .none
+    }
 
     /// Gives the node its source, before the graph is started. The node holds it.
     public func attach(_ source: some VideoSource) throws(MediaGraphError) {
         try NodeDoor.attach(source, to: element)
     }
+
+    /// Takes the source away that was attached, while the graph doesn't run.
+    public func detach() throws(MediaGraphError) { try NodeDoor.detachSource(from: element) }
 }
 
 /// A `preprocessor` of a graph.
@@ -98,15 +111,23 @@ private struct ClosureProcessor: VideoProcessor {
     func process(_ frame: inout VideoFrame) throws -> Verdict { try body(&frame) }
 }
 
-/// A `rawdatapipe` of a graph.
+/// A `rawdatapipe` of a graph, or a stock `appsink` that is used as one.
 public struct RawDataPipeNode: GraphNode {
     public let graph: Graph
     public let element: Element
+    var stock: StockPipe? = nil
+
+    public var statistics: NodeCounts {
+        stock.map { NodeCounts($0.delivery.statistics.structure) } ?? NodeCounts(element) ?? .none
+    }
 
     /// Gives the pipe its handler, before the graph is started.
     public func attach(_ consumer: consuming sending some VideoConsumer) throws(MediaGraphError) {
         try NodeDoor.attach(consumer, memoryMode: nil, to: element)
     }
+
+    /// Takes the handler away that was attached, while the graph doesn't run.
+    public func detach() throws(MediaGraphError) { try NodeDoor.detachConsumer(from: element) }
 
     /// Gives the pipe a closure that borrows each frame (`memory-mode=stack`). Its thread is `backpressure`'s to say.
     public func receive(_ body: @escaping @Sendable (borrowing VideoFrame) throws -> Void) throws(MediaGraphError) {
@@ -116,12 +137,24 @@ public struct RawDataPipeNode: GraphNode {
     /// Gives a pipe with `buffer-type=native` a closure that borrows each frame in the memory that it came in.
     public func receiveNative(
         _ body: @escaping @Sendable (borrowing NativeVideoFrame) throws -> Void
-    ) throws(MediaGraphError) { try attach(NativeConsumer(body: body)) }
+    ) throws(MediaGraphError) {
+        try checkBufferType(.native)
+        try attach(NativeConsumer(body: body))
+    }
 
     /// Gives a pipe with `buffer-type=encoded` a closure that borrows each access unit.
     public func receiveEncoded(
         _ body: @escaping @Sendable (borrowing EncodedVideoFrame) throws -> Void
-    ) throws(MediaGraphError) { try attach(EncodedConsumer(body: body)) }
+    ) throws(MediaGraphError) {
+        try checkBufferType(.encoded)
+        try attach(EncodedConsumer(body: body))
+    }
+
+    private func checkBufferType(_ type: BufferType) throws(MediaGraphError) {
+        guard stock != nil else { return }
+        throw .unsupported(
+            .init("\(name)'s frames", expected: "a rawdatapipe with buffer-type=\(type.nick)", actual: "an appsink"))
+    }
 
     /// Sends the pipe's frames to `delegate`, at most `resolution` high, from the next one on; before the graph runs or while
     /// it does. A pipe may have many delegates, each with its own resolution, and a delegate many pipes. The pipe holds it
@@ -169,16 +202,36 @@ private struct EncodedConsumer: VideoConsumer {
 }
 
 extension Graph {
+    /// A `videosource`, or a stock `appsrc`: that keeps the properties of the description, but for `format`, which becomes
+    /// `time`, and `min-percent`, which becomes 0. Its pace is live where `is-live=true`, and else fast: then it is the
+    /// source's first frame that lets ``start()`` return. `leaky-type`, `block` and `max-buffers` are what `backpressure` and
+    /// `max-frames` are of a `videosource`; `caps` limits what may be sent; signals aren't emitted.
+    ///
+    /// Throws `wrongUsage` for an appsrc that is first looked up while the graph runs.
     public func videoSource(_ name: String) throws(GraphError) -> VideoSourceNode {
-        VideoSourceNode(graph: self, element: try node(name, "videosource"))
+        let element = try element(name)
+        guard StockNodes.isSource(element) else {
+            return VideoSourceNode(graph: self, element: try node(name, "videosource"))
+        }
+        return VideoSourceNode(graph: self, element: element, stock: try stock.source(element))
     }
 
     public func preprocessor(_ name: String) throws(GraphError) -> PreprocessorNode {
         PreprocessorNode(graph: self, element: try node(name, "preprocessor"))
     }
 
+    /// A `rawdatapipe`, or a stock `appsink`: that keeps the properties of the description. Frames come in the format that the
+    /// stream has (what the nodes don't carry is made I420) and are scaled only for a delegate that asks for it. `sync` is
+    /// the appsink's; `drop=true` drops old frames, `max-buffers` alone blocks, and neither is what `backpressure=auto` is of
+    /// a `rawdatapipe`; the bound is `max-buffers`, or 2. Signals aren't emitted.
+    ///
+    /// Throws `wrongUsage` for an appsink that is first looked up while the graph runs.
     public func rawDataPipe(_ name: String) throws(GraphError) -> RawDataPipeNode {
-        RawDataPipeNode(graph: self, element: try node(name, "rawdatapipe"))
+        let element = try element(name)
+        guard StockNodes.isPipe(element) else {
+            return RawDataPipeNode(graph: self, element: try node(name, "rawdatapipe"))
+        }
+        return RawDataPipeNode(graph: self, element: element, stock: try stock.pipe(element))
     }
 
     public func frameObserver(_ name: String) throws(GraphError) -> FrameObserverNode {

@@ -36,9 +36,18 @@ struct LeakTests {
 
     @Test(
         "graphs leak nothing, however they end",
-        arguments: ["graph", "live-graph", "frames", "delegates", "dropped-graph", "errors", "filter", "people"])
+        arguments: [
+            "graph", "live-graph", "frames", "delegates", "dropped-graph", "errors", "filter", "people", "stock",
+        ])
     func graphs(scenario: String) throws {
         let (child, alive) = try run(scenario)
+        #expect(child.status == 0, "\(child.errors.suffix(2000))")
+        #expect(alive.isEmpty, "\(alive.joined(separator: "\n"))")
+    }
+
+    @Test("a graph that its own handlers hold is let go when they are detached")
+    func cycles() throws {
+        let (child, alive) = try run("cycles")
         #expect(child.status == 0, "\(child.errors.suffix(2000))")
         #expect(alive.isEmpty, "\(alive.joined(separator: "\n"))")
     }

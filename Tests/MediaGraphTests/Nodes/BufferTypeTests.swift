@@ -93,6 +93,18 @@ import Testing
         #expect(later == address)
     }
 
+    @Test("RP-12 a closure gets native buffers of a graph, with their caps and memory")
+    func closure() async throws {
+        let graph = try Graph(
+            "videotestsrc num-buffers=2 ! video/x-raw,format=NV12,width=16 ! rawdatapipe name=n buffer-type=native")
+        let seen = Log<String>()
+        try graph.rawDataPipe("n").receiveNative { frame in
+            seen.add("\(frame.caps[0].text("format") ?? "") \(frame.memoryTypes)")
+        }
+        try await graph.run()
+        #expect(seen.all == [String](repeating: "NV12 [\"SystemMemory\"]", count: 2))
+    }
+
     @Test("RP-12 a delegate takes native and encoded buffers too")
     func delegates() async throws {
         final class Delegate: RawDataDelegate {

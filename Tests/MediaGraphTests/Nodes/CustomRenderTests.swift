@@ -160,4 +160,29 @@ import Testing
             #expect(times.all == (0..<(2000 / step)).map { $0 * step })
         }
     }
+
+    @Test("CR-3 captured frames carry the flip that their source's node says, each from the next one sent on")
+    func sourceFlip() async throws {
+        let graph = try Graph("videosource name=s pace=fast flip=x ! rawdatapipe name=p")
+        let node = try graph.videoSource("s")
+        let source = RecordingSource(onStart: { sender in
+            // In `startSend` nothing waits, and nothing is lost of what blocks.
+            for flip in [Flip.x, .xy, .none, .y] {
+                try node.set("flip", to: flip)
+                try sendNow(sender, patternedFrame(width: 16, height: 4), FrameDescription(width: 16, height: 4))
+            }
+            sender.endOfStream()
+        })
+        try node.attach(source)
+        let seen = Log<Flip>()
+        let kept = Log<OwnedVideoFrame>()
+        try graph.rawDataPipe("p").receive { frame in
+            seen.add(frame.flip)
+            kept.add(try frame.retain())
+        }
+        try await graph.run()
+        #expect(seen.all == [.x, .xy, .none, .y])
+        #expect(kept.all.map(\.flip) == seen.all)
+        try node.detach()
+    }
 }

@@ -155,4 +155,27 @@ import Testing
         #expect(errors.all.first?.contains("progressive or interleaved") == true, "\(errors.all)")
         pipeline.setState(.null)
     }
+
+    @Test(
+        "EL-3 DMABuf caps pass where no byte is touched, and are refused with both sides named where one is",
+        arguments: [
+            ("preprocessor", "invert", "the handler takes"), ("frameobserver", "count", "the observer can be shown"),
+        ])
+    func capsFeatures(node: String, handler: String, taken: String) throws {
+        let caps = "video/x-raw(memory:DMABuf),format=NV12,width=16,height=4,framerate=30/1"
+        let without = Harness(try #require(Element(factory: node)), sink: "sink", source: "src")
+        without.setSourceCaps(caps)
+        #expect(without.push([UInt8](repeating: 1, count: 96)) == .ok)
+
+        let pipeline = try Pipeline(parsing: "appsrc name=src caps=\"\(caps)\" ! \(node) handler=\(handler) ! fakesink")
+        let errors = Log<String>()
+        pipeline.onMessage { if case .error(let report) = $0.kind { errors.add("\(report.error) \(report.debug)") } }
+        pipeline.setState(.playing)
+        let source = try #require(pipeline.element(named: "src").flatMap(AppSource.init(wrapping:)))
+        source.push(Buffer([UInt8](repeating: 1, count: 96)))
+        #expect(waitUntil { !errors.all.isEmpty })
+        let text = errors.all.first ?? ""
+        #expect(text.contains("memory:DMABuf") && text.contains(taken), "\(errors.all)")
+        pipeline.setState(.null)
+    }
 }

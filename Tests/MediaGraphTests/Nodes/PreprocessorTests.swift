@@ -147,26 +147,6 @@ import Testing
         }
     }
 
-    @Test("EL-3 DMABuf caps pass where no byte is touched, and are refused with both sides named where one is")
-    func capsFeatures() throws {
-        let caps = "video/x-raw(memory:DMABuf),format=NV12,width=16,height=4,framerate=30/1"
-        let without = try harness(nil)
-        without.setSourceCaps(caps)
-        #expect(without.push([UInt8](repeating: 1, count: 96)) == .ok)
-
-        let pipeline = try Pipeline(
-            parsing: "appsrc name=src caps=\"\(caps)\" ! preprocessor name=p handler=invert ! fakesink")
-        let errors = Log<String>()
-        pipeline.onMessage { if case .error(let report) = $0.kind { errors.add("\(report.error) \(report.debug)") } }
-        pipeline.setState(.playing)
-        let source = try #require(pipeline.element(named: "src").flatMap(AppSource.init(wrapping:)))
-        _ = source.push(Buffer([UInt8](repeating: 1, count: 96)))
-        #expect(waitUntil { !errors.all.isEmpty })
-        let text = errors.all.first ?? ""
-        #expect(text.contains("memory:DMABuf") && text.contains("the handler takes"), "\(errors.all)")
-        pipeline.setState(.null)
-    }
-
     @Test("a handler that throws ends the graph with its name and its error")
     func failure() async throws {
         struct Broken: Error {}

@@ -22,7 +22,7 @@ struct AllocationsCommand: ParsableCommand {
     static func measure(quick: Bool) throws -> Report {
         var table = Table("Case", "malloc & co, C", "malloc & co, Swift", "Swift objects", "Retains", "Bar")
         var broken: [String] = []
-        for kind in WorkCase.allCases {
+        for kind in WorkCase.allCases where !kind.isHeavy {
             let work = Work(kind: kind, frames: quick ? 200 : 1000)
             let c = try FrameCost(work, .c)
             let swift = try FrameCost(work, .swift)

@@ -15,9 +15,9 @@ struct ThroughputCommand: ParsableCommand {
     static func measure(quick: Bool) throws -> Report {
         var table = Table(
             "Case", "C, frames/s", "Swift, frames/s", "C, µs CPU", "Swift, µs CPU", "CPU ratio", "A/A of C")
-        for kind in WorkCase.allCases where kind != .passthrough {
+        for kind in WorkCase.allCases where !kind.isUntimed {
             for touch in kind.touches {
-                let frames = (touch == .luma ? 1000 : 20000) / (quick ? 5 : 1)
+                let frames = (touch == .luma || kind.isHeavy ? 1000 : 20000) / (quick ? 5 : 1)
                 let work = Work(kind: kind, touch: touch, frames: frames)
                 let runs = try (0..<pairs).map { _ in
                     try (c: run(work, .c), swift: run(work, .swift), again: run(work, .c))

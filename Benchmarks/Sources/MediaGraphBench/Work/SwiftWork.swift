@@ -31,14 +31,27 @@ extension Work {
             case .luma: try graph.preprocessor("transform").attach(LumaInverter(probe: probe))
             }
             try await graph.run()
-        case .passthrough:
-            let graph = try Graph("\(source) ! preprocessor name=transform ! fakesink")
-            try await graph.start()
-            _ = try await graph.waitUntilEnd()
-            // The node's own count, which is part of what is measured.
-            probe.pointer.pointee.frames = try graph.preprocessor("transform").statistics.frames
-            await graph.stop()
+        case .passthrough: try await passThrough("preprocessor", source, probe)
+        case .observer: try await passThrough("frameobserver", source, probe)
+        case .convert:
+            let graph = try Graph("\(source) ! rawdatapipe name=pipe sync=false format=BGRA resolution=360p")
+            try graph.rawDataPipe("pipe").attach(PackedReader(probe: probe))
+            try await graph.run()
+        case .mirror:
+            let graph = try Graph("\(source) ! rawdatapipe name=pipe sync=false apply-mirror=true")
+            try graph.rawDataPipe("pipe").attach(PlaneReader(probe: probe))
+            try await graph.run()
         }
+    }
+
+    private func passThrough(_ node: String, _ source: String, _ probe: Probe) async throws {
+        let graph = try Graph("\(source) ! \(node) name=node ! fakesink")
+        try await graph.start()
+        _ = try await graph.waitUntilEnd()
+        // The node's own count, which is part of what is measured.
+        guard let counts = NodeCounts(try graph.element("node")) else { throw BenchError("\(node) counts nothing") }
+        probe.pointer.pointee.frames = counts.frames
+        await graph.stop()
     }
 }
 
@@ -57,6 +70,14 @@ private struct PlaneReader: VideoConsumer {
         let u = try frame.plane(.u).bytes[0]
         let v = try frame.plane(.v).bytes[0]
         pc_probe_note(probe.pointer, frame.metadataSum &+ UInt64(y) &+ UInt64(u) &+ UInt64(v))
+    }
+}
+
+private struct PackedReader: VideoConsumer {
+    let probe: Probe
+
+    func receive(_ frame: borrowing VideoFrame) throws {
+        pc_probe_note(probe.pointer, frame.metadataSum &+ UInt64(try frame.plane(.packed).bytes[0]))
     }
 }
 

@@ -12,17 +12,33 @@ enum WorkCase: String, CaseIterable, Sendable, ExpressibleByArgument {
     /// Frames that go by untouched: `preprocessor` without a handler beside `identity`. Its frames are counted at
     /// the end, so it is measured in instructions and allocations only.
     case passthrough
+    /// The same of `frameobserver` without an observer.
+    case observer
+    /// Frames to a callback, made 640×360 and BGRA on the way: beside `videoconvertscale`.
+    case convert
+    /// Frames to a callback, mirrored on the way: beside `videoflip`, which turning goes through too.
+    case mirror
 
     /// What the case can be run with.
     var touches: [Touch] {
         switch self {
         case .appsink, .transform: Touch.allCases
-        case .appsrc, .passthrough: [.planes]
+        case .appsrc, .passthrough, .observer, .convert, .mirror: [.planes]
         }
     }
 
     /// How many times the instructions of C are allowed.
-    var bar: Double { self == .passthrough ? 1.05 : 1.10 }
+    var bar: Double {
+        switch self {
+        case .appsink, .appsrc, .transform: 1.10
+        case .passthrough, .observer, .convert, .mirror: 1.05
+        }
+    }
+
+    /// Its frames are counted at the end only.
+    var isUntimed: Bool { self == .passthrough || self == .observer }
+    /// Millions of instructions a frame need no long run.
+    var isHeavy: Bool { self == .convert || self == .mirror }
 }
 
 enum Side: String, CaseIterable, Sendable, ExpressibleByArgument {
@@ -77,7 +93,7 @@ struct Work: Sendable {
 
     var title: String {
         switch (kind, touch) {
-        case (.appsrc, _), (.passthrough, _): "\(kind)"
+        case (.appsrc, _), (.passthrough, _), (.observer, _), (.convert, _), (.mirror, _): "\(kind)"
         case (_, .planes): "\(kind), a byte a plane"
         case (_, .luma): "\(kind), all of luma"
         }
@@ -105,7 +121,11 @@ struct Work: Sendable {
             case .appsink: pc_run_appsink(source, touch == .luma, probe)
             case .appsrc: pc_run_appsrc(probe)
             case .transform: pc_run_transform(source, touch == .luma, probe)
-            case .passthrough: pc_run_passthrough(source, probe)
+            case .passthrough, .observer: pc_run_passthrough(source, probe)
+            case .convert:
+                pc_run_appsink(
+                    "\(source) ! videoconvertscale ! video/x-raw, format=BGRA, width=640, height=360", false, probe)
+            case .mirror: pc_run_appsink("\(source) ! videoflip video-direction=horiz", false, probe)
             }
         guard failed == 0 else { throw BenchError("the C side failed") }
     }

@@ -3,9 +3,9 @@ import GStreamer
 /// Puts something behind the person: fills what a frame's alpha leaves transparent with a colour, a picture, or the frame
 /// itself, blurred: `alphachannel enabled=true ! preprocessor handler=background options="image=office.png"`.
 ///
-/// Takes formats with alpha; the frame is opaque afterwards (where a picture isn't transparent itself). A picture covers the
-/// frame, its aspect kept and its middle in the frame's. Blended by GStreamer (`gst_video_blend`), as the frame lies, before
-/// rotation.
+/// Takes formats with alpha; the frame is opaque afterwards (where a picture isn't transparent itself). And I420, which
+/// `alphachannel` gives while it is off: such a frame has nothing to fill, and goes by untouched. A picture covers the frame,
+/// its aspect kept and its middle in the frame's. Blended by GStreamer (`gst_video_blend`), as the frame lies, before rotation.
 ///
 /// A picture that can't be read is `invalidParameter`, a missing decoder `unsupported`, both before the first frame.
 struct Background: VideoProcessor, NamedHandler {
@@ -16,7 +16,7 @@ struct Background: VideoProcessor, NamedHandler {
         HandlerOption("image", default: "none", isInput: true, "a PNG file instead of the colour"),
         HandlerOption("blur", default: "none", "the frame itself instead, blurred by so many pixels: 1 to 256"),
     ]
-    static let formats: [VideoFormat] = [.a420, .bgra, .rgba, .argb, .abgr]
+    static let formats: [VideoFormat] = [.a420, .bgra, .rgba, .argb, .abgr, .i420]
 
     /// What the options say, before any file is read.
     private enum Settings {
@@ -78,6 +78,7 @@ struct Background: VideoProcessor, NamedHandler {
 
     mutating func process(_ frame: inout VideoFrame) throws -> Verdict {
         let info = frame.info
+        guard info.hasAlpha else { return .pass }
         if fitted?.info != info {
             let backdrop =
                 switch content {

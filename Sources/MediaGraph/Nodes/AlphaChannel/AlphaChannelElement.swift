@@ -60,7 +60,8 @@ final class AlphaChannelElement: BufferTransform, ConfigurableElement, @unchecke
                     "Whether frames leave with alpha (A420) or without (I420), from the next frame on"),
                 .setting(
                     "permitted", of: Self.self, \.isPermitted, changes: .always,
-                    "Whether it may be enabled; a session sets it by the user's role. Off disables it too"),
+                    "Whether it may be enabled; a session sets it by the user's role. Off disables it too, and it stays so"
+                ),
                 .readOnly(
                     "supported", of: Self.self, default: false,
                     "Whether the mask's elements are here and make an alpha plane; tried when it is read"
@@ -96,8 +97,9 @@ final class AlphaChannelElement: BufferTransform, ConfigurableElement, @unchecke
     }
 
     func validate(_ proposed: Settings, changing property: String) throws(PropertyRefused) {
-        guard property == "enabled", proposed.isEnabled, isRunning else { return }
+        guard property == "enabled", proposed.isEnabled else { return }
         guard proposed.isPermitted else { throw PropertyRefused("it isn't permitted") }
+        guard isRunning else { return }
         if let problem { throw PropertyRefused("\(problem)") }
         if let downstreamCaps, !downstreamCaps.canIntersect(AlphaMask.alphaCaps) {
             throw PropertyRefused("downstream takes no A420: \(downstreamCaps)")
@@ -105,7 +107,17 @@ final class AlphaChannelElement: BufferTransform, ConfigurableElement, @unchecke
     }
 
     func settingsDidChange(_ property: String) {
+        if property == "permitted", disableUnlessPermitted() { notify("enabled") }
         if property != "mask" { renegotiate() }
+    }
+
+    /// What isn't permitted isn't on, and doesn't come back by itself with the permission.
+    private func disableUnlessPermitted() -> Bool {
+        settings.update { settings in
+            guard settings.isEnabled, !settings.isPermitted else { return false }
+            settings.isEnabled = false
+            return true
+        }
     }
 
     override func start() -> Bool {
@@ -123,10 +135,7 @@ final class AlphaChannelElement: BufferTransform, ConfigurableElement, @unchecke
 
     // MARK: Negotiation
 
-    private var wantsAlpha: Bool {
-        let settings = settings.current
-        return settings.isEnabled && settings.isPermitted
-    }
+    private var wantsAlpha: Bool { settings.current.isEnabled }
 
     override func outputCaps(for input: Caps) -> Caps {
         let format: VideoFormat = wantsAlpha ? .a420 : .i420

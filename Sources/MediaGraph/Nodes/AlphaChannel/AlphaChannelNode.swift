@@ -12,7 +12,8 @@ public struct AlphaChannelNode: GraphNode {
     public let graph: Graph
     public let element: Element
 
-    /// Whether the user may (canEnableAlphaChannelMode); in a session, by role and permission.
+    /// Whether the user may (canEnableAlphaChannelMode); in a session, by role and permission. Losing the permission turns it
+    /// off.
     public var canEnable: Bool { (try? element.property("permitted", as: Bool.self)) ?? false }
 
     /// Whether this machine can (isDeviceSupportAlphaChannelMode): the mask's elements are here and make an alpha plane of
@@ -21,7 +22,7 @@ public struct AlphaChannelNode: GraphNode {
 
     /// Whether it is on (isAlphaChannelModeEnabled). Frames follow with the next one, which
     /// `GraphEvent.alphaChannel(node:isEnabled:)` announces.
-    public var isEnabled: Bool { (try? element.property("enabled", as: Bool.self)) == true && canEnable }
+    public var isEnabled: Bool { (try? element.property("enabled", as: Bool.self)) ?? false }
 
     /// Turns it on or off (enableAlphaChannelMode), from the next frame on.
     ///

@@ -37,7 +37,8 @@ extension ObservesFrames {
 /// `observe` runs on the streaming thread, the stream lock held: upstream waits as long. The stream's own buffer goes on as it
 /// is. The observer sees that very buffer where its preference is what the stream has, and else a converted copy.
 public protocol FrameObserver: ObservesFrames {
-    /// One frame, borrowed for the call. `.drop` keeps it from going on. A thrown error ends the graph.
+    /// One frame, borrowed for the call. `.drop` keeps it from going on. A thrown error ends the graph, unless
+    /// the node's `on-error` says otherwise.
     mutating func observe(_ frame: borrowing VideoFrame) throws -> Verdict
 }
 
@@ -46,7 +47,8 @@ public protocol FrameObserver: ObservesFrames {
 /// What it writes is what goes on, in the format and orientation that the stream has: where its preference differs, the frame
 /// is converted, turned or mirrored for it, and back again behind it.
 public protocol FrameEditor: ObservesFrames {
-    /// One frame to edit in place, borrowed for the call. `.drop` keeps it from going on. A thrown error ends the graph.
+    /// One frame to edit in place, borrowed for the call. `.drop` keeps it from going on. A thrown error ends the graph,
+    /// unless the node's `on-error` says otherwise.
     mutating func edit(_ frame: inout VideoFrame) throws -> Verdict
 }
 
@@ -101,4 +103,5 @@ struct FrameObserverSettings: Sendable {
     var options = ""
     var position = FramePosition.postCapture
     var mode = ObserverMode.readOnly
+    var onError = FailurePolicy.stop
 }

@@ -1,6 +1,7 @@
 import CGStreamer
 import CMediaGraphABI
 import GStreamer
+import Synchronization
 
 /// `frameobserver`: shows each frame to an observer at a place in the stream, in the format that it prefers, and lets it edit
 /// the frame where `mode=read-write`.
@@ -13,13 +14,15 @@ final class FrameObserverElement: InPlaceTransform, ConfigurableElement, @unchec
 
     static let defaultSettings = FrameObserverSettings()
     let settings = SettingsStore(defaultSettings)
-    private let slot = HandlerSlot<ObserverHandle>()
+    let slot = HandlerSlot<ObserverHandle>()
     private let statistics = NodeStatistics()
+    let onError = Atomic<Int32>(FailurePolicy.stop.rawValue)
 
     // The streaming thread's.
     private var observer: ObserverHandle?
     private var caps: Caps?
     private var plan: ObserverPlan?
+    private var lastFailure: MediaGraphError?
 
     static let log = DebugCategory("frameobserver", "MediaGraph frame observer")
 
@@ -36,11 +39,19 @@ final class FrameObserverElement: InPlaceTransform, ConfigurableElement, @unchec
                 PadTemplate("src", .source, caps: "video/x-raw(ANY)"),
             ],
             properties: [
-                .setting("handler", of: Self.self, \.handler, NodeDefinition.handlerBlurb),
-                .setting("options", of: Self.self, \.options, NodeDefinition.optionsBlurb),
+                .setting(
+                    "handler", of: Self.self, \.handler, changes: .always,
+                    NodeDefinition.handlerBlurb
+                        + ". While running the new one takes over between two frames, and options becomes empty"),
+                .setting(
+                    "options", of: Self.self, \.options, changes: .always,
+                    NodeDefinition.optionsBlurb + ". While running the handler is made anew with them"),
                 .setting(
                     "position", of: Self.self, \.position, "Where in the call the observer sits; told in its messages"),
                 .setting("mode", of: Self.self, \.mode, "Whether the observer may write to the frames"),
+                .setting(
+                    "on-error", of: Self.self, \.onError, changes: .always,
+                    "What becomes of a frame that can't be shown, or whose handler throws"),
                 NodeStatistics.property(of: Self.self) { $0.statistics },
             ],
             messages: [
@@ -79,45 +90,17 @@ final class FrameObserverElement: InPlaceTransform, ConfigurableElement, @unchec
         setPassthrough(true)
     }
 
-    private func attach(_ abi: MGFrameObserver?) throws(MediaGraphError) {
-        guard let abi else {
-            slot.attach(nil)
-            return
-        }
-        try check(abi.edits != 0 ? .readWrite : .readOnly, of: loadName(abi.name))
-        if isRunning, let current = currentCaps, !Self.takes(current) {
-            throw .unsupported(
-                .init("\(name)'s observer", expected: "\(Self.readableCaps)", actual: "\(current) from upstream"))
-        }
-        let handle = ObserverHandle(abi)
-        handle.registered(at: instance)
-        slot.attach(handle)
-        Self.log.log(.info, raw: instance.element, "observer \(handle.name) attached, \(handle.mode.nick)")
-    }
-
-    private func check(_ mode: ObserverMode, of observer: String) throws(MediaGraphError) {
-        let set = settings.current.mode
-        guard mode == set else {
-            throw .invalidParameter(
-                .init("\(name)'s mode", expected: "\(mode.nick), for \(observer)", actual: set.nick))
-        }
-    }
-
     override func start() -> Bool {
         statistics.reset()
         let settings = settings.current
         do throws(MediaGraphError) {
-            observer = try slot.start { () throws(MediaGraphError) in
-                guard !settings.handler.isEmpty else { return nil }
-                let handle = try HandlerRegistry.shared.makeObserver(settings.handler, options: settings.options)
-                handle.registered(at: instance)
-                return handle
-            }
+            observer = try slot.start { () throws(MediaGraphError) in try makeObserver(settings) }
             if let observer { try check(observer.mode, of: observer.name) }
         } catch {
             postError(.settings, "\(name): \(error)")
             return false
         }
+        lastFailure = nil
         Self.log.log(
             .info, raw: instance.element,
             observer.map { "observer \($0.name) at \(settings.position.nick), \($0.mode.nick)" } ?? "passes through")
@@ -136,9 +119,9 @@ final class FrameObserverElement: InPlaceTransform, ConfigurableElement, @unchec
     // MARK: Negotiation
 
     /// Everything that can be converted to what an observer prefers.
-    private static let readableCaps = Caps.anyRawVideo.constant
+    static let readableCaps = Caps.anyRawVideo.constant
 
-    private static func takes(_ caps: Caps) -> Bool { caps.areFrames(in: readableCaps) }
+    static func takes(_ caps: Caps) -> Bool { caps.areFrames(in: readableCaps) }
 
     override func transformCaps(_ caps: Caps) -> Caps {
         slot.wanted == nil ? caps : caps.intersection(Self.readableCaps)
@@ -208,10 +191,31 @@ final class FrameObserverElement: InPlaceTransform, ConfigurableElement, @unchec
                 return .error
             }
         } catch {
-            postError(.processing, "\(name): observer \(observer.name) failed: \(error)")
-            return .error
+            return fail(error, observer)
         }
     }
+
+    private func fail(_ error: MediaGraphError, _ observer: ObserverHandle) -> FlowReturn {
+        let text = "\(name): observer \(observer.name) failed: \(error)"
+        let policy = policy
+        guard policy != .stop else {
+            postError(.processing, text)
+            return .error
+        }
+        statistics.failed.wrappingAdd(1, ordering: .relaxed)
+        Self.log.log(.warning, raw: instance.element, text)
+        // Once, not thirty times a second; `failed` counts them.
+        if error != lastFailure { postWarning(.processing, text, debug: "on-error=\(policy.nick)") }
+        lastFailure = error
+        if policy == .pass {
+            statistics.countFrame()
+            return .ok
+        }
+        statistics.countDrop()
+        return .dropped
+    }
+
+    private var policy: FailurePolicy { FailurePolicy(rawValue: onError.load(ordering: .relaxed)) ?? .stop }
 
     @inline(__always)
     private func show(
@@ -220,7 +224,9 @@ final class FrameObserverElement: InPlaceTransform, ConfigurableElement, @unchec
         let rotation = Rotation(of: buffer)
         let direction = plan.direction(rotation)
         guard !plan.isDirect(direction) else {
-            return try show(buffer, plan.info, plan.caps, of: buffer, rotation, to: observer)
+            // What an editor had begun to write must not go on.
+            let backup = observer.mode == .readWrite && policy == .pass ? plan.backup : nil
+            return try show(buffer, plan.info, plan.caps, of: buffer, rotation, to: observer, backup)
         }
         let copy = try plan.copy(buffer, direction)
         let (info, caps) = plan.copied
@@ -234,7 +240,7 @@ final class FrameObserverElement: InPlaceTransform, ConfigurableElement, @unchec
     @inline(__always)
     private func show(
         _ shown: BufferAccess, _ info: VideoInfo, _ caps: Caps, of buffer: BufferAccess, _ rotation: Rotation,
-        to observer: ObserverHandle
+        to observer: ObserverHandle, _ backup: FrameBackup? = nil
     ) throws(MediaGraphError) -> Verdict {
         let began = monotonicNanoseconds()
         let verdict: Verdict?
@@ -243,7 +249,11 @@ final class FrameObserverElement: InPlaceTransform, ConfigurableElement, @unchec
                 var frame = MGVideoFrame(
                     mapped, in: shown, caps, of: buffer, rotation,
                     runningTime: runningTime(of: buffer.presentationTimestamp))
-                return try observer.see(&frame)
+                backup?.save(mapped)
+                do { return try observer.see(&frame) } catch {
+                    backup?.restore(&mapped)
+                    throw error
+                }
             }
         } catch { throw .wrapping(error, observer.name) }
         statistics.handlerTime.wrappingAdd(monotonicNanoseconds() - began, ordering: .relaxed)

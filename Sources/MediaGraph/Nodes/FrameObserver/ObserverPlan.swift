@@ -7,6 +7,8 @@ final class ObserverPlan {
     let preference: FramePreference
     let caps: Caps
     let info: VideoInfo
+    /// The stream's frame as it came in, for `on-error=pass`.
+    private(set) lazy var backup = FrameBackup(info)
     /// In the observer's format, neither turned nor mirrored.
     private let converted: (info: VideoInfo, caps: Caps)
     private let forth: VideoConverter?

@@ -12,11 +12,14 @@ final class FramePlan {
     private let converter: VideoConverter?
     private let turner: FrameTurner?
 
-    init(_ caps: Caps, _ setup: Subscription.Setup) throws(MediaGraphError) {
-        let (format, resolution) = (setup.format, setup.resolution)
-        guard let input = VideoInfo(caps) else {
-            throw .unsupported(.init("the stream", expected: "raw video", actual: "\(caps)"))
+    /// `taken` are the formats that the receiver takes; empty: all.
+    init(_ caps: Caps, _ setup: Subscription.Setup, taken: [VideoFormat] = []) throws(MediaGraphError) {
+        guard let input = VideoInfo(caps), !input.isFieldPerBuffer else {
+            throw .unsupported(
+                .init("the stream", expected: "raw video, progressive or interleaved", actual: "\(caps)"))
         }
+        let format = Self.format(setup.format, for: input, taken)
+        let resolution = setup.resolution
         inputCaps = caps
         turner =
             setup.appliesRotation || setup.appliesMirror
@@ -46,6 +49,18 @@ final class FramePlan {
                 .init("conversion", expected: "\(output.caps)", actual: "\(caps)"))
         }
         self.converter = converter
+    }
+
+    /// What frames of `input` become. Without alpha A420 would be a promise that nothing keeps: they are I420 then, unless
+    /// the receiver takes nothing else.
+    private static func format(_ wanted: VideoFormat?, for input: VideoInfo, _ taken: [VideoFormat]) -> VideoFormat {
+        switch wanted {
+        case .a420 where !input.hasAlpha && (taken.isEmpty || taken.contains(.i420)): return .i420
+        case let wanted?: return wanted
+        case nil:
+            if let own = input.format, taken.isEmpty || taken.contains(own) { return own }
+            return taken.first ?? .i420
+        }
     }
 
     /// Whether the stream's own buffer is what is delivered.

@@ -20,7 +20,8 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
 
         var phase = Phase.stopped
         var settings = PipeSettings()
-        var format = VideoFormat.i420
+        /// `nil`: as the stream is.
+        var format: VideoFormat?
         /// Which stream it is that comes in.
         var stream: StreamStart?
         var subscriptions: [Subscription] = []
@@ -39,6 +40,8 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
     let owner: WeakElement
     let status: PipeStatus
     let appSink: AppSink
+    /// Whether the appsink's `sync` is the pipe's to set.
+    private let setsSynchronization: Bool
     private let run = Mutex(Run())
     /// Counts changes of the subscriptions: the streaming thread looks at a number, not at a lock.
     private let generation = Atomic<Int>(0)
@@ -50,8 +53,9 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
     private var seen = -1
     private var isOn = false
 
-    init(owner: WeakElement, appSink: AppSink) {
+    init(owner: WeakElement, appSink: AppSink, setsSynchronization: Bool = true) {
         self.owner = owner
+        self.setsSynchronization = setsSynchronization
         self.appSink = appSink
         status = PipeStatus(owner: owner)
     }
@@ -115,6 +119,9 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
             debug: "a pipe holds its delegates weakly: keep them, or unsubscribe them")
     }
 
+    /// Whether a run is going on.
+    var isRunning: Bool { run.withLock { if case .stopped = $0.phase { false } else { true } } }
+
     /// The element is gone: subscriptions hold the delivery, which holds them.
     func close() {
         run.withLock { $0.subscriptions = [] }
@@ -125,9 +132,9 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
     // MARK: Changes of state
 
     /// READY→PAUSED: no data flows yet.
-    func start(_ settings: PipeSettings, handler: ConsumerHandle?, format: VideoFormat) {
+    func start(_ settings: PipeSettings, handler: ConsumerHandle?, format: VideoFormat?) {
         statistics.reset()
-        appSink.setSynchronized(settings.synchronization == .on)
+        if setsSynchronization { appSink.setSynchronized(settings.synchronization == .on) }
         isOn = false
         run.withLock { run in
             run.phase = .armed
@@ -231,7 +238,7 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
         run.withLock { run in
             guard case .armed = run.phase else { return }
             let policy = run.settings.backPressure.resolved(isLive: isLive)
-            if run.settings.synchronization == .auto { appSink.setSynchronized(isLive) }
+            if setsSynchronization, run.settings.synchronization == .auto { appSink.setSynchronized(isLive) }
             for subscription in run.subscriptions { subscription.open(policy, isLive: isLive) }
             run.phase = .flowing(policy, isLive: isLive)
         }

@@ -41,6 +41,7 @@ public enum PipeFormat: Int32, PropertyEnum {
         case .auto: "The first of the handler's formats, or I420 where it takes all, whatever comes in"
         case .yuv: "The YUV series: I420"
         case .rgb: "The RGB series: BGRA"
+        case .a420: "A420 in caps; frames that come without alpha are I420"
         default: "\(format?.gstreamerName ?? "") in caps"
         }
     }

@@ -76,7 +76,7 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
     private static let door = NodeDoor.make(
         consumer: { element, consumer, error in
             RawDataPipeElement.answer(element, error) { (node) throws(MediaGraphError) in
-                try node.attach(consumer!.pointee)
+                try node.attach(consumer?.pointee)
             }
         },
         subscribe: { element, consumer, resolution, error in
@@ -140,9 +140,14 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
         delivery.close()
     }
 
-    private func attach(_ abi: MGVideoConsumer) throws(MediaGraphError) {
+    /// `nil` takes the handler away.
+    private func attach(_ abi: MGVideoConsumer?) throws(MediaGraphError) {
         guard !isRunning else {
             throw .lockedWhileRunning(.init("\(name)'s handler", expected: "to be attached before the graph runs"))
+        }
+        guard let abi else {
+            state.withLock { $0.attached = nil }
+            return
         }
         try checkMemoryMode(abi)
         guard abi.queues == 0 || settings.current.bufferType == .raw else {
@@ -171,13 +176,7 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
             throw .invalidParameter(
                 .init("resolution", expected: "native, for buffer-type=\(type.nick)", actual: "\(resolution)"))
         }
-        guard let resolution = Resolution(rawValue: resolution) else {
-            throw .invalidParameter(
-                .init(
-                    "resolution", expected: "one of \(Resolution.allCases.map(\.nick).joined(separator: ", "))",
-                    actual: "\(resolution)"))
-        }
-        try delivery.subscribe(abi, resolution: resolution)
+        try delivery.subscribe(abi, resolution: try Resolution(checking: resolution))
     }
 
     /// What is delivered: what was asked for, or else what the handler likes best.
@@ -206,7 +205,9 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
         let type = settings.current.bufferType
         guard type == .raw else { return type.caps }
         let format = (try? format(for: state.withLock { $0.current })) ?? .i420
-        let preferred = Caps("video/x-raw, format=\(format.gstreamerName)")!
+        // A stream whose alpha is off is delivered as I420.
+        let names = format == .a420 ? "{ A420, I420 }" : format.gstreamerName
+        let preferred = Caps("video/x-raw, format=\(names)")!
         return preferred.appending(Self.convertibleCaps)
     }
 

@@ -11,7 +11,8 @@ import Synchronization
 final class Subscription: @unchecked Sendable {
     /// What a run is set up with.
     struct Setup {
-        var format = VideoFormat.i420
+        /// `nil`: as the stream is, where the receiver takes that.
+        var format: VideoFormat?
         var resolution = Resolution.native
         var policy = OverflowPolicy.block
         var maxFrames = 1
@@ -287,7 +288,7 @@ final class Subscription: @unchecked Sendable {
     @inline(never)
     private func makePlan(_ caps: Caps?) throws(MediaGraphError) -> Unmanaged<FramePlan>? {
         guard let caps else { return nil }
-        let plan = try FramePlan(caps, setup)
+        let plan = try FramePlan(caps, setup, taken: consumer.formats)
         RawDataPipeElement.log.log(
             .debug, pipe.appSink,
             "delivers \(plan.outputCaps) to \(consumer.name), \(plan.isPassthrough ? "as it comes" : "made of \(caps)")"

@@ -69,6 +69,8 @@ extension VideoGate {
         }
         format.describe(made.access)
         if frame.pointee.rotation != 0 { Rotation.meta.set(frame.pointee.rotation, on: made.access) }
+        let flip = flip.load(ordering: .relaxed)
+        if flip != 0 { Flip.meta.set(flip, on: made.access) }
         made.access.setCaptureTime(wallClockNanoseconds())
         return made
     }
@@ -105,7 +107,7 @@ extension VideoGate {
     }
 
     /// Why no buffer will be taken any more, where that is so.
-    private var refusal: FlowReturn? { owner.element.flatMap { VideoSourceElement.refusal(of: $0) } }
+    private var refusal: FlowReturn? { owner.element?.staticPad("src")?.refusal }
 
     private var endedError: MediaGraphError? {
         refusal.map { refusal in

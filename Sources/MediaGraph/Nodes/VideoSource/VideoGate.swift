@@ -1,6 +1,7 @@
 import CMediaGraphABI
 import DequeModule
 import GStreamer
+import Synchronization
 
 /// Lets a source's frames into the graph between `startSend` and `stopSend`, and refuses them with a typed error before
 /// and after: the one lock around a `SendQueue`, and what happens to a frame outside of it.
@@ -39,6 +40,8 @@ final class VideoGate: Sendable {
     /// Senders that wait for the clock.
     let alarm = ClockAlarm()
     let owner: WeakElement
+    /// What every frame says is to be flipped in it (`Flip`).
+    let flip = Atomic<Int32>(0)
 
     init(owner: WeakElement) { self.owner = owner }
 

@@ -27,21 +27,13 @@ final class VideoSourceElement: PushSource, ConfigurableElement, @unchecked Send
         var blockTimeout: UInt64 = 100_000_000
         var stopTimeout: UInt64 = 1_000_000_000
         var rotationTag = false
+        var flip = Flip.none
     }
 
     static let defaultSettings = Settings()
     let settings = SettingsStore(defaultSettings)
 
-    private struct State {
-        /// From Swift: stays for the next run too.
-        var attached: SourceHandle?
-        /// From `handler=`: made anew for each run.
-        var named: SourceHandle?
-        var current: SourceHandle? { attached ?? named }
-        var announced: SupportedCapabilities?
-    }
-
-    private let state = Mutex(State())
+    private let lifecycle: SourceLifecycle
     private let gate: VideoGate
     /// The rotation that downstream was told by a tag; `nil` where none are sent. Set before data flows, then the streaming
     /// thread's.
@@ -80,6 +72,9 @@ final class VideoSourceElement: PushSource, ConfigurableElement, @unchecked Send
                 .setting(
                     "rotation-tag", of: Self.self, \.rotationTag,
                     "Send the rotation as an image-orientation tag too, for sinks that know nothing of the meta"),
+                .setting(
+                    "flip", of: Self.self, \.flip, changes: .always,
+                    "What each frame says is to be flipped in it to honour the mirror mode, from the next one sent on"),
                 NodeStatistics.property(of: Self.self) { $0.gate.statistics },
             ],
             abiVersion: NodeDefinition.abiVersion)
@@ -88,7 +83,7 @@ final class VideoSourceElement: PushSource, ConfigurableElement, @unchecked Send
     private static let door = NodeDoor.make(source: { element, source, error in
         let node = ElementClass.implementation(of: element!, as: VideoSourceElement.self)
         do throws(MediaGraphError) {
-            try node.attach(source!.pointee)
+            try node.attach(source?.pointee)
             return 1
         } catch let refused {
             refused.store(in: error)
@@ -98,53 +93,57 @@ final class VideoSourceElement: PushSource, ConfigurableElement, @unchecked Send
 
     required init(instance: ElementInstance) {
         gate = VideoGate(owner: WeakElement(instance))
+        lifecycle = SourceLifecycle(gate)
         super.init(instance: instance)
         NodeDoor.install(Self.door.pointer, on: instance)
     }
 
-    /// Why a gate's element takes no more buffers, where that is so.
-    static func refusal(of element: Element) -> FlowReturn? {
-        ElementClass.implementation(of: element.element, as: VideoSourceElement.self).refusal
-    }
-
-    private func attach(_ abi: MGVideoSource) throws(MediaGraphError) {
+    /// `nil` takes the source away.
+    private func attach(_ abi: MGVideoSource?) throws(MediaGraphError) {
         guard self.element.state == .null else {
             throw .lockedWhileRunning(.init("\(name)'s source", expected: "to be attached before the graph starts"))
+        }
+        guard let abi else {
+            lifecycle.attach(nil)
+            return
         }
         let handler = settings.current.handler
         guard handler.isEmpty else {
             throw .alreadyInUse(.init(name, expected: "one source", actual: "one from Swift beside handler=\(handler)"))
         }
-        guard state.withLock({ $0.attached == nil }) else {
+        guard !lifecycle.isAttached else {
             throw .alreadyInUse(.init(name, expected: "one source", actual: "a second"))
         }
-        let handle = SourceHandle(abi)
-        state.withLock { $0.attached = handle }
+        lifecycle.attach(SourceHandle(abi))
     }
 
     func validate(_ proposed: Settings, changing property: String) throws(PropertyRefused) {
-        if property == "handler", !proposed.handler.isEmpty, state.withLock({ $0.attached != nil }) {
+        if property == "handler", !proposed.handler.isEmpty, lifecycle.isAttached {
             throw PropertyRefused("a source from Swift is attached; it can have one only")
         }
+    }
+
+    func settingsDidChange(_ property: String) {
+        if property == "flip" { gate.flip.store(settings.current.flip.rawValue, ordering: .relaxed) }
     }
 
     override func changeState(_ change: StateChange) -> StateChangeResult {
         do throws(MediaGraphError) {
             switch change {
             case .nullToReady: try initialize()
-            case .playingToPaused: stopSend()
+            case .playingToPaused: lifecycle.stopSend()
             default: break
             }
             let result = super.changeState(change)
             switch change {
-            case .nullToReady where result == .failure: uninitialize()
-            case .pausedToPlaying where result != .failure: try startSend()
-            case .readyToNull: uninitialize()
+            case .nullToReady where result == .failure: lifecycle.uninitialize()
+            case .pausedToPlaying where result != .failure: try lifecycle.startSend()
+            case .readyToNull: lifecycle.uninitialize()
             default: break
             }
             return result
         } catch {
-            if case .nullToReady = change { uninitialize() }
+            if case .nullToReady = change { lifecycle.uninitialize() }
             postError(.settings, "\(name): \(error)")
             return .failure
         }
@@ -153,68 +152,17 @@ final class VideoSourceElement: PushSource, ConfigurableElement, @unchecked Send
     private func initialize() throws(MediaGraphError) {
         let settings = settings.current
         if !settings.handler.isEmpty {
-            guard state.withLock({ $0.attached == nil }) else {
+            guard !lifecycle.isAttached else {
                 throw .alreadyInUse(
                     .init(name, expected: "one source", actual: "handler=\(settings.handler) beside one from Swift"))
             }
-            let handle = try HandlerRegistry.shared.makeSource(settings.handler, options: settings.options)
-            state.withLock { $0.named = handle }
+            lifecycle.setNamed(try HandlerRegistry.shared.makeSource(settings.handler, options: settings.options))
         }
-        let current = state.withLock { $0.current }
-        gate.initialize(settings.gate(declared: current?.capabilities ?? []))
         tagged = settings.rotationTag ? Rotation.none : nil
-        guard let handle = current else {
+        guard try lifecycle.initialize(settings.gate, downstream: sourcePad.peerCaps()) else {
             postWarning(.settings, "\(name): nothing will be sent: give it handler=… or attach a source")
             return
         }
-        let supported = SupportedCapabilities(declared: handle.capabilities, downstream: sourcePad.peerCaps())
-        state.withLock { $0.announced = supported }
-        Self.log.log(
-            .info, raw: instance.element,
-            "handler \(handle.name): \(supported.list.count) capabilities, suggested \(supported.suggested.map(String.init(describing:)) ?? "none")"
-        )
-        try handle.initialize(MGVideoSender(gate), supported)
-    }
-
-    /// Downstream asked for a new negotiation: the source is told when the outcome differs.
-    func announceCapabilities() {
-        guard let handle = state.withLock({ $0.current }) else { return }
-        let supported = SupportedCapabilities(declared: handle.capabilities, downstream: sourcePad.peerCaps())
-        guard
-            state.withLock({ state in
-                defer { state.announced = supported }
-                return state.announced != supported
-            })
-        else { return }
-        Self.log.log(.info, raw: instance.element, "property change: \(supported.list.count) capabilities")
-        handle.propertyChange(supported)
-    }
-
-    private func startSend() throws(MediaGraphError) {
-        guard let handle = state.withLock({ $0.current }) else { return }
-        gate.open()
-        do throws(MediaGraphError) { try handle.startSend() } catch {
-            gate.close()
-            throw error
-        }
-        gate.startSendReturned()
-        Self.log.log(.info, raw: instance.element, "sending")
-    }
-
-    private func stopSend() {
-        guard let handle = state.withLock({ $0.current }) else { return }
-        gate.close()
-        handle.stopSend()
-        Self.log.log(.info, raw: instance.element, "stopped")
-    }
-
-    private func uninitialize() {
-        gate.uninitialize()
-        let handle = state.withLock { state in
-            defer { state.named = nil }
-            return state.current
-        }
-        handle?.uninitialize()
     }
 
     // MARK: Data flow
@@ -255,7 +203,7 @@ final class VideoSourceElement: PushSource, ConfigurableElement, @unchecked Send
                 buffer = frame.take()
                 return .ok
             case .off: pushSticky(StreamStatus.event(on: false))
-            case .reconfigure: announceCapabilities()
+            case .reconfigure: lifecycle.announceCapabilities(downstream: sourcePad.peerCaps())
             case .flush: return .flushing
             case .end:
                 // EOS behind an error, as the base class does itself after one, but without an error of its own.
@@ -305,10 +253,9 @@ final class VideoSourceElement: PushSource, ConfigurableElement, @unchecked Send
 }
 
 extension VideoSourceElement.Settings {
-    func gate(declared: [VideoCapability]) -> VideoGate.Settings {
+    var gate: VideoGate.Settings {
         VideoGate.Settings(
             pace: pace, policy: backPressure.resolved(isLive: pace == .live), maxFrames: Int(maxFrames),
-            blockTimeout: ClockTime(nanoseconds: blockTimeout), stopTimeout: ClockTime(nanoseconds: stopTimeout),
-            declared: declared)
+            blockTimeout: ClockTime(nanoseconds: blockTimeout), stopTimeout: ClockTime(nanoseconds: stopTimeout))
     }
 }

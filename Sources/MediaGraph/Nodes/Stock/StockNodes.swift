@@ -1,0 +1,142 @@
+import GStreamer
+import Synchronization
+
+/// The stock `appsink`s and `appsrc`s of a graph that were looked up as pipes and sources, and the graph's changes of state
+/// for them. Those are made one at a time.
+final class StockNodes: Sendable {
+    private struct State: Sendable {
+        var pipes: [Element: StockPipe] = [:]
+        var sources: [Element: StockSource] = [:]
+        var isRunning = false
+    }
+
+    private let state = Mutex(State())
+
+    // MARK: Looking up, from any thread
+
+    static func isPipe(_ element: Element) -> Bool { element.factoryName == "appsink" }
+    static func isSource(_ element: Element) -> Bool { element.factoryName == "appsrc" }
+
+    func pipe(_ element: Element) throws(GraphError) -> StockPipe {
+        try found(element) {
+            $0.pipes[element]
+        } make: { state in
+            let pipe = StockPipe(element)
+            state.pipes[element] = pipe
+            return pipe
+        }
+    }
+
+    func source(_ element: Element) throws(GraphError) -> StockSource {
+        try found(element) {
+            $0.sources[element]
+        } make: { (state) throws(GraphError) in
+            let source = try StockSource(element)
+            state.sources[element] = source
+            return source
+        }
+    }
+
+    private func found<Node: Sendable>(
+        _ element: Element, known: (State) -> Node?, make: (inout State) throws(GraphError) -> Node?
+    ) throws(GraphError) -> Node {
+        let (node, isRunning) = try state.withLock { state throws(GraphError) -> (Node?, Bool) in
+            if let node = known(state) { return (node, false) }
+            return state.isRunning ? (nil, true) : (try make(&state), false)
+        }
+        if let node { return node }
+        let kind = element.factoryName ?? element.typeName
+        guard isRunning else {
+            throw .wrongKind(name: element.name, expected: "stock \(kind)", actual: element.typeName)
+        }
+        throw .wrongUsage(
+            "\"\(element.name)\" is a stock \(kind): look it up before the graph starts, or it misses frames")
+    }
+
+    // MARK: The graph's changes of state
+
+    private var sources: [StockSource] { state.withLock { Array($0.sources.values) } }
+    private var pipes: [StockPipe] { state.withLock { Array($0.pipes.values) } }
+
+    /// Before PAUSED. False when a source refused, which is on the bus then.
+    func willStart(_ pipeline: Pipeline) -> Bool {
+        state.withLock { $0.isRunning = true }
+        for pipe in pipes { pipe.start() }
+        let sources = sources
+        guard !sources.isEmpty else { return true }
+        // As for `videosource`; and in NULL nothing that is posted is heard.
+        pipeline.setState(.ready)
+        return trying(sources) { (source) throws(MediaGraphError) in try source.initialize() }
+    }
+
+    /// PLAYING was asked for. False when a source refused.
+    func startSend() -> Bool {
+        trying(sources) { (source) throws(MediaGraphError) in try source.startSend() }
+    }
+
+    private func trying(_ sources: [StockSource], _ body: (StockSource) throws(MediaGraphError) -> Void) -> Bool {
+        for source in sources {
+            do throws(MediaGraphError) { try body(source) } catch {
+                source.gate.owner.postError(.settings, "\(source.gate.owner.name): \(error)")
+                return false
+            }
+        }
+        return true
+    }
+
+    func isPlaying() { for pipe in pipes { pipe.isPlaying() } }
+
+    /// Before NULL.
+    func willStop() {
+        guard state.withLock({ $0.isRunning }) else { return }
+        for source in sources { source.stopSend() }
+        for pipe in pipes { pipe.willStop() }
+    }
+
+    /// In NULL.
+    func stopped() {
+        let wasRunning = state.withLock { state in
+            defer { state.isRunning = false }
+            return state.isRunning
+        }
+        guard wasRunning else { return }
+        for pipe in pipes { pipe.stopped() }
+        for source in sources { source.uninitialize() }
+    }
+
+    /// The graph is gone.
+    func close() {
+        let (pipes, sources) = state.withLock { state in
+            defer { state = State() }
+            return (Array(state.pipes.values), Array(state.sources.values))
+        }
+        for pipe in pipes { pipe.close() }
+        for source in sources { source.close() }
+    }
+
+    /// Ends the stream at the graph's sources. A looked-up appsrc ends behind what its gate holds: an event of its own would
+    /// overtake that.
+    func endStream(of bin: Element) {
+        let gates = state.withLock { $0.sources.mapValues(\.gate) }
+        guard !gates.isEmpty else {
+            bin.sendEndOfStream()
+            return
+        }
+        for source in bin.sources {
+            if let gate = gates[source] {
+                gate.endOfStreamRequested()
+            } else if gates.keys.contains(where: { $0.isInside(source) }) {
+                endStream(of: source)
+            } else {
+                source.sendEndOfStream()
+            }
+        }
+    }
+}
+
+extension Element {
+    fileprivate func isInside(_ bin: Element) -> Bool {
+        guard let parent else { return false }
+        return parent == bin || parent.isInside(bin)
+    }
+}

@@ -1,0 +1,233 @@
+import GStreamer
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import MediaGraph
+
+/// A stock `appsink` that is looked up as a pipe.
+@Suite(.timeLimit(.minutes(1))) struct StockPipeTests {
+    private static let video = "videotestsrc num-buffers=10 ! video/x-raw,format=I420,width=64,height=36,framerate=25/1"
+
+    private final class Delegate: RawDataDelegate {
+        let sizes = Log<String>()
+        let statuses = Log<Bool>()
+        let onFrame: @Sendable (Delegate) throws -> Void
+        init(_ onFrame: @escaping @Sendable (Delegate) throws -> Void = { _ in }) { self.onFrame = onFrame }
+        func received(_ frame: borrowing VideoFrame, from pipe: PipeIdentity) throws {
+            sizes.add("\(pipe.name) \(frame.format) \(frame.width)×\(frame.height)")
+            try onFrame(self)
+        }
+        func statusChanged(isOn: Bool, of pipe: PipeIdentity) { statuses.add(isOn) }
+    }
+
+    @Test("GR-8 an appsink's first call is the stream's first frame, all come in order, and they are counted")
+    func frames() async throws {
+        let graph = try Graph("\(Self.video) ! appsink name=s sync=false")
+        let pipe = try graph.rawDataPipe("s")
+        let times = Log<UInt64>()
+        try pipe.receive { times.add($0.presentationTimestamp!.nanoseconds / 1_000_000) }
+        // Twice: what was attached stays for the next run.
+        for run in 1...2 {
+            try await graph.run()
+            #expect(times.all == (0..<run * 10).map { UInt64($0 % 10) * 40 })
+            #expect(pipe.statistics.frames == 10 && pipe.statistics.dropped == 0)
+        }
+    }
+
+    @Test("GR-8 an appsink behind a link that waits for a pad, as decodebin's, is the one that was looked up")
+    func delayedLink() async throws {
+        let graph = try Graph("\(Self.video) ! jpegenc ! decodebin ! appsink name=s sync=false")
+        let delegate = Delegate()
+        try graph.rawDataPipe("s").subscribe(delegate, resolution: .native)
+        try await graph.run()
+        #expect(delegate.sizes.all == [String](repeating: "s i420 64×36", count: 10))
+        #expect(delegate.statuses.all == [true, false])
+    }
+
+    @Test("GR-8 the frame's memory is the stream's own, and frames that are kept outlive the graph")
+    func zeroCopy() async throws {
+        let passed = Log<[UInt8]>()
+        let kept = Log<OwnedVideoFrame>()
+        do {
+            let graph = try Graph("\(Self.video) ! identity name=i ! appsink name=s sync=false")
+            let addresses = Log<UInt>()
+            try graph.element("i").staticPad("src")!.observeBuffers { buffer in
+                passed.add(buffer.withBytes { Array($0) } ?? [])
+                addresses.add(buffer.withBytes { UInt(bitPattern: $0.baseAddress) } ?? 0)
+            }
+            let seen = Log<UInt>()
+            try graph.rawDataPipe("s").receive { frame in
+                let address = try frame.plane(.y).bytes.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) }
+                seen.add(address)
+                kept.add(try frame.retain())
+            }
+            try await graph.run()
+            #expect(seen.all == addresses.all && seen.all.count == 10)
+        }
+        #expect(try kept.all.map { try $0.packedBytes() } == passed.all)
+    }
+
+    @Test("GR-8 each delegate has its own resolution; without one frames are as the appsink's caps have them")
+    func resolutions() async throws {
+        let graph = try Graph(
+            "videotestsrc num-buffers=2 ! video/x-raw,width=320,height=180 ! appsink name=s sync=false caps=video/x-raw,format=NV12"
+        )
+        let (native, small) = (Delegate(), Delegate())
+        let pipe = try graph.rawDataPipe("s")
+        try pipe.subscribe(native, resolution: .native)
+        try pipe.subscribe(small, resolution: .p90)
+        try await graph.run()
+        #expect(native.sizes.all == ["s nv12 320×180", "s nv12 320×180"])
+        #expect(small.sizes.all == ["s nv12 160×90", "s nv12 160×90"])
+    }
+
+    @Test("GR-8 a format that the nodes don't carry is delivered as I420, and what is no video at all is an error")
+    func formats() async throws {
+        let graph = try Graph("videotestsrc num-buffers=1 ! video/x-raw,format=GRAY8 ! appsink name=s sync=false")
+        let delegate = Delegate()
+        try graph.rawDataPipe("s").subscribe(delegate, resolution: .native)
+        try await graph.run()
+        #expect(delegate.sizes.all == ["s i420 320×240"])
+        let audio = try Graph("audiotestsrc num-buffers=1 ! appsink name=s sync=false")
+        try audio.rawDataPipe("s").receive { _ in }
+        let error = await #expect(throws: GraphError.self) { try await audio.run() }
+        #expect("\(error!)".contains("expected raw video") && "\(error!)".contains("audio/x-raw"), "\(error!)")
+    }
+
+    @Test("GR-8 what can't be is a typed error: a second handler, a delegate twice, an unknown one, other buffers")
+    func typedErrors() throws {
+        let graph = try Graph("\(Self.video) ! appsink name=s")
+        let pipe = try graph.rawDataPipe("s")
+        let delegate = Delegate()
+        #expect(
+            throws: MediaGraphError.wrongUsage(
+                .init("s", expected: "a delegate that is subscribed", actual: "one that isn't"))
+        ) { try pipe.unsubscribe(delegate) }
+        try pipe.subscribe(delegate, resolution: .p90)
+        let twice = #expect(throws: MediaGraphError.self) { try pipe.subscribe(delegate, resolution: .p360) }
+        #expect(twice?.code == .alreadyInUse)
+        try pipe.receive { _ in }
+        let second = #expect(throws: MediaGraphError.self) { try pipe.receive { _ in } }
+        #expect(second == .alreadyInUse(.init("s", expected: "one handler", actual: "a second")))
+        try pipe.detach()
+        try pipe.receive { _ in }
+        let wrong: [() throws -> Void] = [{ try pipe.receiveNative { _ in } }, { try pipe.receiveEncoded { _ in } }]
+        for attach in wrong {
+            let error = #expect(throws: MediaGraphError.self) { try attach() }
+            #expect(error?.code == .unsupported && error?.detail.expected.contains("a rawdatapipe with") == true)
+        }
+        let property = #expect(throws: PropertyError.self) { try pipe.set("resolution", parsing: "90p") }
+        #expect("\(property!)".contains("resolution"))
+    }
+
+    @Test("GR-8 an appsink that is first looked up while the graph runs is refused; one that was before is there")
+    func lookedUpLate() async throws {
+        let graph = try Graph(
+            "videotestsrc is-live=true ! tee name=t ! queue ! appsink name=a  t. ! queue ! appsink name=b")
+        let early = Delegate()
+        _ = try graph.rawDataPipe("a")
+        try await graph.start()
+        let error = #expect(throws: GraphError.self) { try graph.rawDataPipe("b") }
+        #expect("\(error!)".contains("look it up before the graph starts"), "\(error!)")
+        try graph.rawDataPipe("a").subscribe(early, resolution: .native)
+        #expect(waitUntil { !early.sizes.all.isEmpty })
+        let locked = #expect(throws: MediaGraphError.self) { try graph.rawDataPipe("a").receive { _ in } }
+        #expect(locked?.code == .lockedWhileRunning)
+        await graph.stop()
+        try graph.rawDataPipe("b").subscribe(early, resolution: .native)
+    }
+
+    @Test("GR-8 after unsubscribing, from inside the callback too, none follows")
+    func unsubscribe() async throws {
+        let graph = try Graph("\(Self.video) ! appsink name=s sync=false")
+        let pipe = try graph.rawDataPipe("s")
+        let element = pipe.element
+        let delegate = Delegate { delegate in
+            if delegate.sizes.all.count == 3 { try NodeDoor.unsubscribe(delegate, from: element) }
+        }
+        try pipe.subscribe(delegate, resolution: .native)
+        try await graph.run()
+        #expect(delegate.sizes.all.count == 3)
+        #expect(throws: MediaGraphError.self) { try pipe.unsubscribe(delegate) }
+    }
+
+    @Test("GR-8 max-buffers and drop say what a slow handler costs, exactly counted")
+    func dropping() async throws {
+        let graph = try Graph("\(Self.video) ! appsink name=s sync=false drop=true max-buffers=3")
+        let pipe = try graph.rawDataPipe("s")
+        let isStuck = BlockingMonitor(true)
+        let times = Log<UInt64>()
+        try pipe.receive { frame in
+            times.add(frame.presentationTimestamp!.nanoseconds / 40_000_000)
+            _ = isStuck.wait { $0 ? nil : true }
+        }
+        let element = pipe.element
+        let passed = Atomic<Int>(0)
+        element.staticPad("sink")!.observeBuffers { _ in
+            // The first is in the handler before another comes.
+            if passed.wrappingAdd(1, ordering: .relaxed).newValue == 2 { _ = waitUntil { !times.all.isEmpty } }
+        }
+        async let end = graph.run()
+        #expect(waitUntil { passed.load(ordering: .relaxed) == 10 && pipe.statistics.dropped == 6 })
+        isStuck.withLock { $0 = false }
+        _ = try await end
+        #expect(times.all == [0, 7, 8, 9])
+    }
+
+    @Test(
+        "GR-8 frames read by a task: all of a stream that isn't live, however slowly; and a stop doesn't wait for a reader"
+    )
+    func sequence() async throws {
+        let graph = try Graph("\(Self.video) ! appsink name=s sync=false")
+        let frames = try graph.rawDataPipe("s").frames
+        try await graph.start()
+        var count = 0
+        for try await _ in frames { count += 1 }
+        #expect(count == 10)
+        await graph.stop()
+
+        let endless = try Graph("videotestsrc ! appsink name=s sync=false async=false max-buffers=1")
+        let unread = try endless.rawDataPipe("s").frames
+        try await endless.start()
+        await endless.stop()
+        withExtendedLifetime(unread) {}
+    }
+
+    @Test("GR-8 a handler that throws ends the graph with the appsink's name and its own error")
+    func failure() async throws {
+        struct Broken: Error {}
+        let graph = try Graph("\(Self.video) ! appsink name=s sync=false")
+        try graph.rawDataPipe("s").receive { _ in throw Broken() }
+        let error = await #expect(throws: GraphError.self) { try await graph.run() }
+        #expect("\(error!)".contains("Broken()") && "\(error!)".hasPrefix("s (appsink)"), "\(error!)")
+    }
+
+    @Test("GR-8 behind a flush frames come again, after end-of-stream too")
+    func flush() throws {
+        let element = try #require(Element(factory: "appsink"))
+        try element.setProperty("sync", to: false)
+        let stock = try #require(StockPipe(element))
+        let times = Log<UInt64>()
+        try NodeDoor.attach(
+            Receiver { times.add($0.presentationTimestamp!.nanoseconds) }, memoryMode: nil, to: element)
+        stock.start()
+        stock.isPlaying()
+        let harness = Harness(element, sink: "sink", source: nil)
+        harness.setLive(false)
+        harness.setSourceCaps("video/x-raw,format=I420,width=16,height=4,framerate=30/1")
+        harness.push([UInt8](repeating: 0, count: 96), at: ClockTime(nanoseconds: 1))
+        for event in [Harness.Event.endOfStream, .flushStart, .flushStop, .segment] { harness.push(event) }
+        harness.push([UInt8](repeating: 0, count: 96), at: ClockTime(nanoseconds: 2))
+        #expect(times.all == [1, 2])
+        stock.willStop()
+        element.setState(.null)
+        stock.stopped()
+        stock.close()
+    }
+
+    private struct Receiver: VideoConsumer {
+        let onFrame: @Sendable (borrowing VideoFrame) -> Void
+        func receive(_ frame: borrowing VideoFrame) throws { onFrame(frame) }
+    }
+}

@@ -1,0 +1,77 @@
+import GStreamer
+import MediaGraph
+import MediaGraphTesting
+import TestSupport
+import Testing
+
+/// An `alphachannel` that is off, or turned off while frames flow, and what follows it.
+@Suite(.timeLimit(.minutes(1))) struct AlphaChannelOffTests {
+    init() throws { try Nodes.register() }
+
+    private static let source = "videosource handler=counter pace=fast options=\"frames=20,width=64,height=48\""
+
+    @Test("AL-1 `enabled` tells the truth: false where it isn't permitted, and it doesn't come back by itself")
+    func enabledIsTrue() throws {
+        let element = try #require(Element(factory: "alphachannel"))
+        func enabled() throws -> Bool { try element.property("enabled", as: Bool.self) }
+        try element.setProperty("enabled", to: true)
+        #expect(try enabled())
+        try element.setProperty("permitted", to: false)
+        #expect(try !enabled())
+        let error = #expect(throws: PropertyError.self) { try element.setProperty("enabled", to: true) }
+        #expect("\(error!)".contains("isn't permitted"), "\(error!)")
+        #expect(try !enabled())
+        try element.setProperty("permitted", to: true)
+        #expect(try !enabled())
+    }
+
+    @Test(
+        "AL-2 a pipe asked for A420 has alpha while it is on, and nil, in I420 that nobody converted, while it is off",
+        arguments: ["format=A420", "format=A420 resolution=90p"])
+    func alphaPipe(properties: String) async throws {
+        let graph = try Graph("\(Self.source) ! alphachannel name=a enabled=true ! rawdatapipe name=p \(properties)")
+        let alpha = try graph.element("a")
+        let seen = Log<String>()
+        try graph.rawDataPipe("p").receive { frame in
+            seen.add("\(frame.format) \(frame.alpha?.byteCount ?? -1)")
+            if seen.all.count == 10 { try alpha.setProperty("enabled", to: false) }
+        }
+        try await graph.run()
+        #expect(seen.all == (0..<20).map { $0 < 10 ? "a420 \(64 * 48)" : "i420 -1" })
+    }
+
+    @Test("RP-6 a handler that takes nothing but A420 gets it, opaque, of a stream without alpha")
+    func onlyA420() async throws {
+        struct Reader: VideoConsumer {
+            static let formats: [VideoFormat] = [.a420]
+            let alphas: Log<UInt8>
+            func receive(_ frame: borrowing VideoFrame) throws { alphas.add(try frame.plane(.alpha).bytes[5]) }
+        }
+        let graph = try Graph("\(Self.source) ! rawdatapipe name=p")
+        let alphas = Log<UInt8>()
+        try graph.rawDataPipe("p").attach(Reader(alphas: alphas))
+        try await graph.run()
+        #expect(alphas.all == [UInt8](repeating: 255, count: 20))
+    }
+
+    @Test("AL-2 turned off in front of a background, frames go by as they are, and turned on again they are filled")
+    func background() async throws {
+        let graph = try Graph(
+            """
+            \(Self.source) ! alphachannel name=a ! tee name=t
+            t. ! rawdatapipe name=before
+            t. ! preprocessor handler=background options="color=00ff00" ! rawdatapipe name=p
+            """)
+        let alpha = try graph.element("a")
+        let before = Log<[UInt8]>()
+        let after = Log<(VideoFormat, [UInt8])>()
+        try graph.rawDataPipe("before").receive { before.add($0.packedBytes) }
+        try graph.rawDataPipe("p").receive { frame in
+            after.add((frame.format, frame.packedBytes))
+            if after.all.count % 5 == 0 { try alpha.setProperty("enabled", to: after.all.count == 5) }
+        }
+        try await graph.run()
+        #expect(after.all.map(\.0) == (0..<20).map { (5..<10).contains($0) ? .a420 : .i420 })
+        for (index, frame) in after.all.enumerated() where frame.0 == .i420 { #expect(frame.1 == before.all[index]) }
+    }
+}

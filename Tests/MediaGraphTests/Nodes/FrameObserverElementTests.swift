@@ -1,0 +1,122 @@
+import CMediaGraphABI
+import GStreamer
+import TestSupport
+import Testing
+
+@testable import MediaGraph
+
+/// The element `frameobserver`: what it refuses, and how its observer changes while it runs.
+@Suite struct FrameObserverElementTests {
+    init() throws { try Nodes.register() }
+
+    @Test("EL-6 interlaced frames are shown, but not turned: an error says so")
+    func interlaced() async throws {
+        let source =
+            "videotestsrc num-buffers=2 ! video/x-raw,format=I420,width=16,height=16,interlace-mode=interleaved"
+        let graph = try Graph("\(source) ! frameobserver name=o ! fakesink")
+        let seen = Log<Bool>()
+        try graph.frameObserver("o").observe { frame in
+            seen.add(frame.isInterlaced)
+            return .pass
+        }
+        try await graph.run()
+        #expect(seen.all == [true, true])
+        let error = #expect(throws: MediaGraphError.self) {
+            let caps = try #require(
+                Caps("video/x-raw,format=I420,width=16,height=16,framerate=30/1,interlace-mode=interleaved"))
+            let plan = try ObserverPlan(caps, FramePreference(appliesRotation: true), edits: false)
+            let buffer = Buffer(patternedFrame(width: 16, height: 16))
+            _ = try plan.copy(buffer.access, .clockwise90).address
+        }
+        #expect(error?.detail.expected.contains("progressive") == true)
+    }
+
+    @Test("FO-1 position and mode are locked while running")
+    func locked() throws {
+        let pipeline = try Pipeline(parsing: "videotestsrc ! frameobserver name=o position=pre-renderer ! fakesink")
+        let element = try #require(pipeline.element(named: "o"))
+        pipeline.setState(.paused)
+        for (property, value) in [("position", "post-capture"), ("mode", "read-write")] {
+            #expect(throws: PropertyError.self) { try element.setProperty(property, parsing: value) }
+        }
+        #expect(try element.property("position", as: FramePosition.self) == .preRenderer)
+        pipeline.setState(.null)
+    }
+
+    @Test("FO-2 observers are given, replaced and taken away while frames flow")
+    func swapped() throws {
+        let harness = try ObserverHarness.make(.i420, 16, 4) { (frame: inout VideoFrame) in
+            var luma = try frame.mutablePlane(.y)
+            luma.fill(rows: 0..<4, with: 1)
+            return .pass
+        }
+        func luma() -> UInt8? {
+            harness.push([UInt8](repeating: 9, count: 96))
+            return harness.pull()?.bytes[5]
+        }
+        #expect(luma() == 1)
+        try NodeDoor.attach(nil as MGFrameObserver?, to: harness.element)
+        #expect(luma() == 9)
+        let other = ObserverHarness.Editor(preference: FramePreference(format: .nv12)) { frame in
+            var luma = try frame.mutablePlane(.y)
+            luma.fill(rows: 0..<4, with: 2)
+            return .pass
+        }
+        try NodeDoor.attach(MGFrameObserver(other, name: "test"), to: harness.element)
+        #expect(luma() == 2)
+    }
+
+    @Test("GR-10 an observer is swapped by property between two frames, and options begin anew with it")
+    func swappedByProperty() throws {
+        let element = try ObserverHarness.element(.readWrite)
+        let harness = ObserverHarness.make(element, .i420, 16, 4)
+        func luma() -> UInt8? {
+            harness.push([UInt8](repeating: 9, count: 96))
+            return harness.pull()?.bytes[5]
+        }
+        #expect(luma() == 9)
+        try element.setProperty("handler", to: "invert")
+        #expect(luma() != 9)
+        try element.setProperty("handler", to: "")
+        #expect(luma() == 9)
+        #expect(NodeCounts(element)?.frames == 3)
+    }
+
+    @Test("GR-10 a swap that can't be is refused with the reason, and the observer that is there goes on")
+    func refusedSwap() throws {
+        let element = try ObserverHarness.element(.readWrite)
+        try element.setProperty("handler", to: "invert")
+        let harness = ObserverHarness.make(element, .i420, 16, 4)
+        let unknown = #expect(throws: PropertyError.self) { try element.setProperty("handler", to: "nosuch") }
+        #expect("\(unknown!)".contains("nosuch"), "\(unknown!)")
+        let wrongMode = #expect(throws: PropertyError.self) { try element.setProperty("handler", to: "count") }
+        #expect("\(wrongMode!)".contains("expected read-only, for count"), "\(wrongMode!)")
+        #expect(try element.property("handler", as: String.self) == "invert")
+        harness.push([UInt8](repeating: 9, count: 96))
+        #expect(harness.pull()?.bytes[5] != 9)
+    }
+
+    @Test(
+        "FO-2 `on-error`: a frame whose observer throws goes on as it came in, goes no further, or ends the stream",
+        arguments: [FailurePolicy.pass, .drop, .stop], [VideoFormat.i420, .rgba])
+    func failures(policy: FailurePolicy, preference: VideoFormat) throws {
+        struct Broken: Error {}
+        let harness = try ObserverHarness.make(.i420, 16, 4, FramePreference(format: preference)) {
+            (frame: inout VideoFrame) in
+            var pixels = try frame.mutablePlane(preference == .i420 ? .y : .packed)
+            pixels.fill(rows: 0..<4, with: 1)
+            throw Broken()
+        }
+        try harness.element.setProperty("on-error", parsing: policy.nick)
+        let bytes = patternedFrame(width: 16, height: 4)
+        #expect(harness.push(bytes) == (policy == .stop ? .error : .ok))
+        let counts = try #require(NodeCounts(harness.element))
+        switch policy {
+        case .pass:
+            #expect(harness.pull()?.bytes == bytes)
+            #expect(counts.failed == 1 && counts.frames == 1 && counts.dropped == 0)
+        case .drop: #expect(counts.failed == 1 && counts.frames == 0 && counts.dropped == 1)
+        case .stop: #expect(counts.failed == 0 && counts.frames == 0)
+        }
+    }
+}

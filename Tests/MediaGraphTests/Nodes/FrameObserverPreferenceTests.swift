@@ -1,0 +1,191 @@
+import CMediaGraphABI
+import GStreamer
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import MediaGraph
+
+/// Format, rotation and mirror as an observer prefers them.
+@Suite struct FrameObserverPreferenceTests {
+    init() throws { try Nodes.register() }
+
+    @Test("FO-4 the default preference is I420, neither turned nor mirrored")
+    func defaults() throws {
+        struct Plain: FrameObserver {
+            let log: Log<String>
+            func observe(_ frame: borrowing VideoFrame) -> Verdict {
+                log.add("\(frame.format) \(frame.width)×\(frame.height) \(frame.rotation)")
+                return .pass
+            }
+        }
+        let log = Log<String>()
+        let element = try ObserverHarness.element(.readOnly)
+        try NodeDoor.attach(MGFrameObserver(Plain(log: log), name: "test"), to: element)
+        let harness = ObserverHarness.make(element, .rgba, 3, 2)
+        harness.push(ObserverHarness.numbered(.clockwise90))
+        #expect(log.all == ["i420 3×2 clockwise90"])
+    }
+
+    @Test(
+        "FO-4 the preference is asked at registration and after it changed, not in between; each time a message says so"
+    )
+    func asked() async throws {
+        final class Wish: Sendable {
+            let format = Mutex(VideoFormat.i420)
+            let asked = Atomic<Int>(0)
+        }
+        struct Changing: FrameObserver {
+            let wish: Wish
+            let seen: Log<VideoFormat>
+            var registration: ObserverRegistration?
+            var preference: FramePreference {
+                wish.asked.wrappingAdd(1, ordering: .relaxed)
+                return FramePreference(format: wish.format.withLock { $0 })
+            }
+            init(wish: Wish, seen: Log<VideoFormat>) { (self.wish, self.seen) = (wish, seen) }
+            mutating func registered(_ registration: ObserverRegistration) { self.registration = registration }
+            mutating func observe(_ frame: borrowing VideoFrame) -> Verdict {
+                seen.add(frame.format)
+                if seen.all.count == 3 {
+                    wish.format.withLock { $0 = .rgba }
+                    registration?.preferenceChanged()
+                }
+                return .pass
+            }
+        }
+        let (wish, seen) = (Wish(), Log<VideoFormat>())
+        let graph = try Graph(
+            """
+            videosource handler=counter pace=fast options="frames=6,width=64,height=48" !
+            frameobserver name=o position=pre-encoder ! fakesink
+            """)
+        try graph.frameObserver("o").attach(Changing(wish: wish, seen: seen))
+        let events = graph.events
+        try await graph.run()
+        #expect(seen.all == [.i420, .i420, .i420, .rgba, .rgba, .rgba])
+        #expect(wish.asked.load(ordering: .relaxed) == 2)
+        var messages: [String] = []
+        for await case .element("o", let message) in events where message.name == "mediagraph-frame-preference" {
+            messages.append("\(message.text("position") ?? "") \(message.text("format") ?? "")")
+        }
+        #expect(messages == ["pre-encoder I420", "pre-encoder RGBA"])
+    }
+
+    private static let turns: [(Rotation, Bool, Bool, [[UInt8]])] = [
+        (.clockwise90, false, false, [[1, 2, 3], [4, 5, 6]]),
+        (.none, true, false, [[1, 2, 3], [4, 5, 6]]),
+        (.clockwise90, true, false, [[4, 1], [5, 2], [6, 3]]),
+        (.clockwise180, true, false, [[6, 5, 4], [3, 2, 1]]),
+        (.clockwise270, true, false, [[3, 6], [2, 5], [1, 4]]),
+        (.none, false, true, [[3, 2, 1], [6, 5, 4]]),
+        (.clockwise90, false, true, [[3, 2, 1], [6, 5, 4]]),
+        (.clockwise90, true, true, [[1, 4], [2, 5], [3, 6]]),
+        (.clockwise180, true, true, [[4, 5, 6], [1, 2, 3]]),
+        (.clockwise270, true, true, [[6, 3], [5, 2], [4, 1]]),
+    ]
+
+    @Test(
+        "FO-4 rotation applied turns each frame upright by its own rotation, mirror applied mirrors it; the stream goes on as it was"
+    )
+    func turned() throws {
+        for (rotation, turns, mirrors, expected) in Self.turns {
+            let seen = Log<([[UInt8]], Rotation)>()
+            let preference = FramePreference(format: .rgba, appliesRotation: turns, appliesMirror: mirrors)
+            let harness = try ObserverHarness.make(.rgba, 3, 2, preference) { (frame: borrowing VideoFrame) in
+                seen.add((try ObserverHarness.rows(frame), frame.rotation))
+                return .pass
+            }
+            let buffer = ObserverHarness.numbered(rotation)
+            let (address, bytes) = (buffer.address, buffer.bytes)
+            harness.push(buffer)
+            guard let out = harness.pull() else {
+                Issue.record("nothing came out")
+                return
+            }
+            #expect(seen.all.first?.0 == expected, "\(rotation) \(turns) \(mirrors)")
+            #expect(seen.all.first?.1 == (turns ? Rotation.none : rotation))
+            #expect(out.address == address && out.bytes == bytes && Rotation(of: out.access) == rotation)
+        }
+    }
+
+    @Test("FO-4 what an editor writes into a turned and mirrored frame goes on where the stream has it")
+    func turnedBack() throws {
+        for (rotation, turns, mirrors, expected) in Self.turns {
+            let preference = FramePreference(format: .rgba, appliesRotation: turns, appliesMirror: mirrors)
+            let harness = try ObserverHarness.make(.rgba, 3, 2, preference) { (frame: inout VideoFrame) in
+                var pixels = try frame.mutablePlane(.packed)
+                pixels.bytes[0] += 100
+                return .pass
+            }
+            harness.push(ObserverHarness.numbered(rotation))
+            guard let out = harness.pull() else {
+                Issue.record("nothing came out")
+                return
+            }
+            let edited = expected[0][0]
+            let numbers = stride(from: 0, to: 24, by: 4).map { out.bytes[$0] }
+            #expect(numbers == (1...6).map { $0 == edited ? $0 + 100 : $0 }, "\(rotation) \(turns) \(mirrors)")
+            #expect(Rotation(of: out.access) == rotation)
+        }
+    }
+
+    @Test(
+        "FO-4 read-write in every format, RGBA too: what is written is what goes on, in the stream's format",
+        arguments: VideoFormat.allCases, [VideoFormat.i420, .rgba])
+    func readWrite(format: VideoFormat, stream: VideoFormat) throws {
+        let harness = try ObserverHarness.make(stream, 16, 4, FramePreference(format: format)) {
+            (frame: inout VideoFrame) in
+            try Self.paintRed(&frame)
+            return .pass
+        }
+        harness.push(patternedFrame(stream, width: 16, height: 4))
+        guard let out = harness.pull() else {
+            Issue.record("nothing came out")
+            return
+        }
+        // The converter's integers are up to three off.
+        func isNear(_ bytes: ArraySlice<UInt8>, _ expected: [Int]) -> Bool {
+            bytes.enumerated().allSatisfy { abs(Int($1) - expected[$0 % expected.count]) <= 3 }
+        }
+        let bytes = out.bytes
+        if stream == .i420 {
+            #expect(isNear(bytes[..<64], [81]) && isNear(bytes[64..<80], [90]) && isNear(bytes[80...], [240]))
+        } else {
+            #expect(isNear(bytes[...], [255, 0, 0, 255]))
+        }
+    }
+
+    /// Red; in YUV of limited range by BT.601, which GStreamer takes small pictures to have.
+    private static func paintRed(_ frame: inout VideoFrame) throws {
+        let (format, isFull) = (frame.format, frame.colorRange == .full)
+        #expect(!format.isYUV || !isFull)
+        for plane in format.planes {
+            var pixels = try frame.mutablePlane(plane)
+            let pattern: [UInt8] =
+                switch plane {
+                case .y: [81]
+                case .u: [90]
+                case .v: [240]
+                case .uv: format == .nv12 ? [90, 240] : [240, 90]
+                case .alpha: [255]
+                case .packed:
+                    (0..<format.pixelStride(of: .packed)).map {
+                        $0 == format.colorOffsets?.red || $0 == format.alphaOffset ? 255 : 0
+                    }
+                }
+            for y in 0..<pixels.height {
+                var row = pixels.row(y)
+                for x in row.indices { row[x] = pattern[x % pattern.count] }
+            }
+        }
+    }
+
+    @Test("FO-4 a format that can't be turned is an error that says so", arguments: [VideoFormat.i422, .a420])
+    func cannotTurn(format: VideoFormat) async throws {
+        let graph = try Graph("videotestsrc num-buffers=2 ! frameobserver name=o ! fakesink")
+        try graph.frameObserver("o").observe(FramePreference(format: format, appliesMirror: true)) { _ in .pass }
+        let error = await #expect(throws: GraphError.self) { try await graph.run() }
+        #expect("\(error!)".contains("videoflip takes"), "\(error!)")
+    }
+}
