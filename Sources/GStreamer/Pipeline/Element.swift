@@ -109,6 +109,9 @@ public class Element: ObjectReference, @unchecked Sendable {
         return false
     }
 
+    /// Whether it is in PLAYING, and so has a clock and a base time. Takes no lock.
+    public var isPlaying: Bool { element.pointee.current_state == GST_STATE_PLAYING }
+
     /// Waits until a pending change of state is done.
     public func waitForState(timeout: ClockTime?) -> (result: StateChangeResult, state: State) {
         var state = GST_STATE_NULL

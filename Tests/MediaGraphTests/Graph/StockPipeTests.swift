@@ -168,10 +168,11 @@ import Testing
             // The first is in the handler before another comes.
             if passed.wrappingAdd(1, ordering: .relaxed).newValue == 2 { _ = waitUntil { !times.all.isEmpty } }
         }
-        async let end = graph.run()
+        try await graph.start()
         #expect(waitUntil { passed.load(ordering: .relaxed) == 10 && pipe.statistics.dropped == 6 })
         isStuck.withLock { $0 = false }
-        _ = try await end
+        _ = try await graph.waitUntilEnd()
+        await graph.stop()
         #expect(times.all == [0, 7, 8, 9])
     }
 

@@ -43,6 +43,21 @@ import Testing
         #expect(statuses == [true, false])
     }
 
+    @Test("GR-8 frames without times that an appsrc has before PLAYING come at once, in every run")
+    func arrivalBeforePlaying() async throws {
+        let graph = try Graph(
+            "appsrc name=s ! rawdatapipe name=p backpressure=block  videotestsrc num-buffers=1 ! fakesink")
+        let source = RecordingSource(onStart: { sender in
+            try sendNow(sender, Self.bytes(0), FrameDescription(width: 16, height: 4))
+            sender.endOfStream()
+        })
+        try graph.videoSource("s").attach(source)
+        let times = Log<UInt64>()
+        try graph.rawDataPipe("p").receive { times.add($0.runningTime!.nanoseconds / 1_000_000_000) }
+        for _ in 0..<5 { try await graph.run() }
+        #expect(times.all == [0, 0, 0, 0, 0])
+    }
+
     @Test("GR-8 a frame before startSend and after stopSend is refused, counted, and never reaches the graph")
     func gate() async throws {
         let refusals = Log<MediaGraphError.Code>()
@@ -102,7 +117,8 @@ import Testing
 
     @Test("GR-8 frames that the description's caps rule out end the graph with both sides named")
     func wrongCaps() async throws {
-        let graph = try Graph("appsrc name=s caps=\"video/x-raw, format=I420, width=32, height=4, framerate=25/1\" ! appsink")
+        let graph = try Graph(
+            "appsrc name=s caps=\"video/x-raw, format=I420, width=32, height=4, framerate=25/1\" ! appsink")
         try graph.videoSource("s").attach(Self.pump(1))
         let error = await #expect(throws: GraphError.self) { try await graph.run() }
         #expect("\(error!)".contains("the source sends video/x-raw") && "\(error!)".contains("32"), "\(error!)")
@@ -131,7 +147,7 @@ import Testing
     @Test("GR-8 back-pressure is what the appsrc's properties say, with counters")
     func backPressure() async throws {
         let graph = try Graph(
-            "appsrc name=s is-live=true leaky-type=upstream max-buffers=3 ! appsink name=p sync=false")
+            "appsrc name=s is-live=true leaky-type=upstream max-buffers=3 ! fakesink")
         let results = Log<Bool>()
         let source = RecordingSource(onStart: { sender in
             // Nobody waits inside: three find room, and the new ones are lost.

@@ -150,7 +150,7 @@ import Testing
         #expect("\(error!)" == message)
         var harness = try ProcessorHarness<Background>()
         #expect(throws: MediaGraphError.self) {
-            try harness.process(TestFrame(.i420, width: 4, height: 4, filledWith: 1))
+            try harness.process(TestFrame(.init(.nv12), width: 4, height: 4, filledWith: 1))
         }
     }
 

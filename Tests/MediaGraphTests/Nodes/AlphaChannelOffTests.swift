@@ -59,8 +59,8 @@ import Testing
         let graph = try Graph(
             """
             \(Self.source) ! alphachannel name=a ! tee name=t
-            t. ! rawdatapipe name=before
-            t. ! preprocessor handler=background options="color=00ff00" ! rawdatapipe name=p
+            t. ! rawdatapipe name=before format=A420
+            t. ! preprocessor handler=background options="color=00ff00" ! rawdatapipe name=p format=A420
             """)
         let alpha = try graph.element("a")
         let before = Log<[UInt8]>()

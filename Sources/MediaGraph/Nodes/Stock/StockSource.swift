@@ -30,7 +30,7 @@ final class StockSource: Sendable {
         guard described?.isFixed ?? true else {
             throw .wrongUsage("\"\(source.name)\": the caps of an appsrc must be fixed: \(described!)")
         }
-        gate = VideoGate(owner: WeakElement(ElementInstance(source.raw)))
+        gate = VideoGate(owner: WeakElement(ElementInstance(source.raw)), startsEarly: true)
         lifecycle = SourceLifecycle(gate)
         // Frames have times, and none is asked for while another is on its way.
         try? source.setProperty("format", parsing: "time")

@@ -5,7 +5,6 @@ import GStreamer
 extension VideoGate {
     var pace: Pace { monitor.withLock(wakes: false) { $0.settings.pace } }
     var stopTimeout: ClockTime { monitor.withLock(wakes: false) { $0.settings.stopTimeout } }
-    var runningTime: ClockTime? { owner.element?.currentRunningTime }
 
     /// Sends a frame; with a queue that blocks it waits for room, within `block-timeout`.
     func send(_ frame: UnsafePointer<MGOutgoingFrame>) throws(MediaGraphError) {

@@ -43,7 +43,19 @@ final class VideoGate: Sendable {
     /// What every frame says is to be flipped in it (`Flip`).
     let flip = Atomic<Int32>(0)
 
-    init(owner: WeakElement) { self.owner = owner }
+    /// Frames may come before PLAYING, when the element's clock and base time don't go together yet.
+    private let startsEarly: Bool
+
+    init(owner: WeakElement, startsEarly: Bool = false) {
+        self.owner = owner
+        self.startsEarly = startsEarly
+    }
+
+    /// `nil` without a clock to tell it by.
+    var runningTime: ClockTime? {
+        guard let element = owner.element, !startsEarly || element.isPlaying else { return nil }
+        return element.currentRunningTime
+    }
 
     // MARK: The node's side
 
