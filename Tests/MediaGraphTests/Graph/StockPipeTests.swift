@@ -6,7 +6,7 @@ import Testing
 @testable import MediaGraph
 
 /// A stock `appsink` that is looked up as a pipe.
-@Suite(.timeLimit(.minutes(1))) struct StockPipeTests {
+@Suite struct StockPipeTests {
     private static let video = "videotestsrc num-buffers=10 ! video/x-raw,format=I420,width=64,height=36,framerate=25/1"
 
     private final class Delegate: RawDataDelegate {

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// A stock `appsrc` that is looked up as a source.
-@Suite(.timeLimit(.minutes(1))) struct StockSourceTests {
+@Suite struct StockSourceTests {
     private static let frame = FrameDescription(width: 16, height: 4, framesPerSecond: Fraction(25, 1))
 
     private static func bytes(_ seed: Int) -> [UInt8] { patternedFrame(width: 16, height: 4, seed: seed) }

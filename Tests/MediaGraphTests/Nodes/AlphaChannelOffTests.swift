@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// An `alphachannel` that is off, or turned off while frames flow, and what follows it.
-@Suite(.timeLimit(.minutes(1))) struct AlphaChannelOffTests {
+@Suite struct AlphaChannelOffTests {
     init() throws { try Nodes.register() }
 
     private static let source = "videosource handler=counter pace=fast options=\"frames=20,width=64,height=48\""
