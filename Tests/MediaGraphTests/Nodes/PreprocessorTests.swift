@@ -147,7 +147,7 @@ import Testing
         }
     }
 
-    @Test("a handler that throws ends the graph with its name and its error")
+    @Test("PP-4 a handler that throws ends the graph with its name and its error")
     func failure() async throws {
         struct Broken: Error {}
         let graph = try Graph(
@@ -157,7 +157,7 @@ import Testing
         #expect("\(error!)".contains("Broken()"))
     }
 
-    @Test("a dropped frame goes no further and is counted")
+    @Test("PP-4 a dropped frame goes no further and is counted")
     func drop() async throws {
         let graph = try Graph(
             """
