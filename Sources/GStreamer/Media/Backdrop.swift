@@ -25,7 +25,7 @@ public final class Backdrop {
         source.framesPerSecond = info.framesPerSecond
         source.raw.interlace_mode = info.raw.interlace_mode
         guard let pool = VideoBufferPool(info),
-            let pixels = VideoConverter(from: source, to: info, crop: picture.part(covering: info))?
+            let pixels = VideoConverter(from: source, to: info, crop: picture.part(covering: info), isSmooth: true)?
                 .convert(picture.buffer.access)
         else { return nil }
         self.init(.picture(pixels), pool)

@@ -19,7 +19,7 @@ public final class Overlay {
         // The converter insists on one rate, though a still picture has none to speak of.
         (raw.fps_n, raw.fps_d) = (picture.info.raw.fps_n, picture.info.raw.fps_d)
         guard
-            let pixels = VideoConverter(from: picture.info, to: VideoInfo(raw), crop: picture.visible)?
+            let pixels = VideoConverter(from: picture.info, to: VideoInfo(raw), crop: picture.visible, isSmooth: true)?
                 .convert(picture.buffer.access)
         else { return nil }
         gst_buffer_add_video_meta(

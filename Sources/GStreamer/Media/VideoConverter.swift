@@ -22,12 +22,14 @@ public final class VideoConverter {
         }
     }
 
-    /// With `crop` only that part of the input fills the output. `nil` when there is no way from one to the other, or no
+    /// With `crop` only that part of the input fills the output. `isSmooth`: each pixel is made of all those that it stands
+    /// for, as pictures for the eye want it, where videoscale takes two each way. `nil` when there is no way from one to the other, or no
     /// memory for the result.
-    public init?(from input: VideoInfo, to output: VideoInfo, crop: Rectangle? = nil) {
+    public init?(from input: VideoInfo, to output: VideoInfo, crop: Rectangle? = nil, isSmooth: Bool = false) {
         var (source, target) = (input.raw, output.raw)
         let options = gst_structure_new_empty("options")
-        // videoscale's default; the engine's own would be cubic.
+        // videoscale's default; the engine's own would be cubic, of as many pixels as the reduction asks for.
+        if !isSmooth { Value(Int32(2)).read { gst_structure_set_value(options, "GstVideoResampler.max-taps", $0) } }
         var method = GValue()
         g_value_init(&method, gst_video_resampler_method_get_type())
         g_value_set_enum(&method, gint(GST_VIDEO_RESAMPLER_METHOD_LINEAR.rawValue))

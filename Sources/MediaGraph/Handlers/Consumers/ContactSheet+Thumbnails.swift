@@ -16,7 +16,7 @@ final class Scaler {
     init(_ input: VideoInfo, within bounds: (width: Int, height: Int)) throws(MediaGraphError) {
         let size = Self.size(of: input, within: bounds)
         guard let output = input.converted(to: .rgb24, size: size, squarePixels: true),
-            let converter = VideoConverter(from: input, to: output)
+            let converter = VideoConverter(from: input, to: output, isSmooth: true)
         else {
             throw .unsupported(.init("a thumbnail", expected: "video that can be scaled", actual: "\(input.caps)"))
         }
