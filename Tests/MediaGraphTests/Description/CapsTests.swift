@@ -22,13 +22,13 @@ import Testing
     @Test("GR-2 what a filter fixes goes through queues, tees and other handlers")
     func carried() throws {
         let found = try check(
-            "videotestsrc ! video/x-raw,format=I420 ! queue ! tee ! identity ! preprocessor handler=background ! fakesink"
+            "videotestsrc ! video/x-raw,format=I420 ! queue ! tee ! identity ! preprocessor handler=despill ! fakesink"
         )
-        #expect(found.contains("error: identity can't be linked to preprocessor handler=background"), "\(found)")
+        #expect(found.contains("error: identity can't be linked to preprocessor handler=despill"), "\(found)")
         #expect(found.contains("format=I420"), "\(found)")
-        let after = try check("videotestsrc ! preprocessor handler=background ! video/x-raw,format=I420 ! fakesink")
+        let after = try check("videotestsrc ! preprocessor handler=despill ! video/x-raw,format=I420 ! fakesink")
         #expect(
-            after.contains("error: preprocessor handler=background can't give video/x-raw, format=I420"), "\(after)")
+            after.contains("error: preprocessor handler=despill can't give video/x-raw, format=I420"), "\(after)")
         for text in [
             "videotestsrc ! video/x-raw,format=A420 ! queue ! preprocessor handler=background ! fakesink",
             "videotestsrc ! video/x-raw,format=GRAY8 ! videoconvert ! preprocessor handler=blur ! fakesink",
