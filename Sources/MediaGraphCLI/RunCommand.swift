@@ -13,8 +13,9 @@ struct RunCommand: AsyncParsableCommand {
             On a terminal a table follows the run; elsewhere a line a second does. Both go to standard error, so that a \
             handler may write to standard output; with --json it may not. Ctrl-C, SIGTERM or SIGHUP ends the streams, so \
             that files are complete, and stops after \(GraphRun.finishLimit.components.seconds) s if they haven't ended, or \
-            after \(GraphRun.startLimit.components.seconds) s where the graph hasn't started yet; a second one, or SIGQUIT \
-            (Ctrl-\\), stops at once. What hangs then is named. \
+            after \(GraphRun.startLimit.components.seconds) s where the graph hasn't started yet; what doesn't stop within \
+            \(GraphRun.stopLimit.components.seconds) s more is named and left behind. A second one (not within 0.3 s: those \
+            count as one), or SIGQUIT (Ctrl-\\), stops at once. \
             GST_DEBUG_DUMP_DOT_DIR gets mediagraph.playing.dot and mediagraph.error.dot.
 
             EXAMPLES

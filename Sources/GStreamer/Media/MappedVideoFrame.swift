@@ -81,6 +81,28 @@ extension MappedVideoFrame {
     }
 }
 
+extension MappedVideoFrame {
+    /// Takes the colours of a buffer of the same format and size, and keeps its own alpha (of 8 bits); false when the buffer
+    /// can't be mapped.
+    public mutating func copyColor(of buffer: consuming Buffer, _ info: VideoInfo) -> Bool {
+        guard let format = frame.pointee.info.finfo, format.pointee.depth.3 == 8 else {
+            return copy(buffer.access, info)
+        }
+        let plane = Int(format.pointee.plane.3)
+        let step = Int(format.pointee.pixel_stride.3)
+        let offset = Int(format.pointee.poffset.3)
+        let target = frame
+        return buffer.access.withVideoFrame(info, .readWrite) { source in
+            for y in 0..<height {
+                let from = base(plane) + y * stride(plane: plane) + offset
+                let to = source.base(plane) + y * source.stride(plane: plane) + offset
+                for x in 0..<width { to[x * step] = from[x * step] }
+            }
+            return gst_video_frame_copy(target, source.frame) != 0
+        } ?? false
+    }
+}
+
 /// Whether a mapped buffer is written to.
 public enum MapMode: Sendable {
     case read, readWrite

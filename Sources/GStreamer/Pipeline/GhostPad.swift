@@ -73,9 +73,9 @@ public struct GhostPad: Sendable {
             }, target, { gst_object_unref($0) })
     }
 
-    /// Stands for another child's pad from now on.
-    public func setTarget(_ target: Pad) {
-        gst_ghost_pad_set_target(UnsafeMutableRawPointer(raw).assumingMemoryBound(to: GstGhostPad.self), target.pad)
+    /// Stands for another child's pad from now on, or for none.
+    public func setTarget(_ target: Pad?) {
+        gst_ghost_pad_set_target(UnsafeMutableRawPointer(raw).assumingMemoryBound(to: GstGhostPad.self), target?.pad)
     }
 
     /// In place of each buffer downstream gets a GAP of its time: it goes on, and has nothing to show. For a source pad.

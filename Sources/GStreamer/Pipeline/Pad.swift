@@ -55,8 +55,9 @@ public final class Pad: ObjectReference, @unchecked Sendable {
         return live != 0
     }
 
-    /// Whether something upstream of this sink pad is still to be linked, as behind a demuxer whose pads come with the data.
+    /// Whether what is upstream of this sink pad is still to be linked, as behind a demuxer whose pads come with the data.
     ///
+    /// An element with several sink pads must wait for all of them: one that nobody ever links is no news.
     /// Looks no further up than an element that feeds others too, unless a queue is between: there one branch waits for the
     /// other.
     public func isLinkedLater() -> Bool { isLinkedLater(behindQueue: false, depth: 0) }
@@ -68,8 +69,8 @@ public final class Pad: ObjectReference, @unchecked Sendable {
         let pads = feeder.pads
         guard behindQueue || pads.count(where: { $0.direction == .source }) == 1 else { return false }
         let isQueue = ["queue", "queue2"].contains(feeder.factoryName)
-        return pads.contains {
-            $0.direction == .sink && $0.isLinkedLater(behindQueue: behindQueue || isQueue, depth: depth + 1)
-        }
+        let sinks = pads.filter { $0.direction == .sink }
+        return !sinks.isEmpty
+            && sinks.allSatisfy { $0.isLinkedLater(behindQueue: behindQueue || isQueue, depth: depth + 1) }
     }
 }

@@ -22,6 +22,13 @@ open class BinElement: ElementImplementation, ParentClass, @unchecked Sendable {
         gst_element_remove_pad(instance.element, pad.raw)
     }
 
+    /// Takes a source pad away while data flows: what is under way gets through, where a pad that isn't active would refuse
+    /// it, and with it the stream. What comes later isn't linked.
+    public func removeWhileRunning(_ pad: GhostPad) {
+        pad.setTarget(nil)
+        gst_element_remove_pad(instance.element, pad.raw)
+    }
+
     /// Shows a child's pad as the bin's own, by the pad template of that name.
     public func addGhostPad(_ name: String, target: Pad) -> GhostPad { instance.addGhostPad(name, target: target) }
 }

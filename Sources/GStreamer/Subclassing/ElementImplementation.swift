@@ -12,7 +12,7 @@ public struct ElementInstance: Sendable {
 
 /// The Swift half of one element: made with its GObject, released with it.
 ///
-/// Subclass `BinElement` or `InPlaceTransform`, override `declaration`, and register the class with
+/// Subclass `BinElement`, `InPlaceTransform`, `BufferTransform` or `PushSource`, override `declaration`, and register the class with
 /// `ElementClass.register`. Class functions arrive as methods; `super` chains up to the parent class.
 ///
 /// `@unchecked Sendable`: GStreamer calls the methods from any thread, as each says. A subclass keeps its settings in a
@@ -24,7 +24,7 @@ open class ElementImplementation: @unchecked Sendable {
         preconditionFailure("\(self) declares nothing")
     }
 
-    /// On the thread that makes the element; it has no pads and no parent yet.
+    /// On the thread that makes the element; it has no parent yet, and no pads but those of its parent class.
     public required init(instance: ElementInstance) {
         self.instance = instance
     }

@@ -62,6 +62,8 @@ open class PushSource: ElementImplementation, ParentClass, @unchecked Sendable {
                 let isLast = source.pointee.num_buffers_left == 0
                 let flow = isLast ? node.createLast(&buffer) : node.create(&buffer)
                 result!.pointee = buffer.take()?.take()
+                // A flush has cost no buffer, so it counts for none.
+                if flow == .flushing, source.pointee.num_buffers_left >= 0 { source.pointee.num_buffers_left += 1 }
                 return flow.raw
             }
         }

@@ -87,7 +87,7 @@ public struct Description: Sendable {
             }
         }
         // For GStreamer these are no errors.
-        if isComplete { problems += UnlinkedCheck.problems(in: context) }
+        if isComplete { problems += UnlinkedCheck.problems(in: context) + TeeCheck.problems(in: context) }
         let additional = Self.described(parsed, locator).flatMap { element in
             additionalChecks.flatMap { $0.problems(in: element) }
         }

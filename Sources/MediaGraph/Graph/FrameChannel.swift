@@ -39,7 +39,7 @@ final class FrameChannel: Sendable {
     /// interrupted in turn: one for each pause while nobody reads, and none is lost.
     func receive(_ frame: OwnedVideoFrame) -> Bool {
         var handOver: CheckedContinuation<OwnedVideoFrame?, any Error>?
-        // Let go outside the lock: a frame's release may call anything.
+        // Outlives the lock: a frame's release may call anything.
         var lost: OwnedVideoFrame?
         var isQueued = false
         let isKept = monitor.wait { state -> Bool? in
@@ -64,7 +64,7 @@ final class FrameChannel: Sendable {
             return mayGoOn || state.isInterrupted ? true : nil
         }
         handOver?.resume(returning: frame)
-        lost = nil
+        withExtendedLifetime(lost) {}
         return isKept == true
     }
 

@@ -97,8 +97,10 @@ public final class Graph: Sendable {
         guard state.withLock({ $0.isStarting(run) }) else { return }
         guard stock.willStart(pipeline) else { return }
         // A live graph needs no preroll: it runs once its sources do, even when a sink still waits for its first buffer.
-        let isLive = pipeline.setState(.paused) == .noPreroll
-        let result = pipeline.setState(.playing)
+        let paused = pipeline.setState(.paused)
+        let isLive = paused == .noPreroll
+        // What failed isn't tried twice.
+        let result = paused == .failure ? paused : pipeline.setState(.playing)
         if result != .failure, !stock.startSend() { return }
         switch result {
         case .failure:
@@ -115,12 +117,31 @@ public final class Graph: Sendable {
     }
 
     /// Waits for the end of the graph: returns at end-of-stream or when it was stopped, throws an element's error.
-    public func waitUntilEnd() async throws(GraphError) -> GraphEnd { try await waitUntilEnd(of: nil) }
+    ///
+    /// Cancelling the task ends the waiting with `GraphError.stopped`, and leaves the graph running.
+    public func waitUntilEnd() async throws(GraphError) -> GraphEnd {
+        let end = try await waitUntilEnd(of: nil)
+        if case .stopped = end, Task.isCancelled { throw .stopped }
+        return end
+    }
+
+    /// When the end has come, or the task is cancelled.
+    private func awaitEnd(of run: Int?) async -> GraphEnd {
+        let waiter = state.withLock { $0.makeWaiter() }
+        defer { state.withLock { $0.forget(waiter) } }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                if let end = state.withLock({ $0.awaitEnd(of: run, waiter, continuation) }) {
+                    continuation.resume(returning: end)
+                }
+            }
+        } onCancel: {
+            state.withLock { $0.cancel(waiter) }?.resume(returning: .stopped)
+        }
+    }
 
     private func waitUntilEnd(of run: Int?) async throws(GraphError) -> GraphEnd {
-        let end = await withCheckedContinuation { continuation in
-            if let end = state.withLock({ $0.awaitEnd(of: run, continuation) }) { continuation.resume(returning: end) }
-        }
+        let end = await awaitEnd(of: run)
         if case .failed(let failure) = end { throw .failed(failure) }
         return end
     }
@@ -167,9 +188,8 @@ public final class Graph: Sendable {
             try await Task.sleep(for: limit)
             finish(.stopped)
         }
-        let end = await withCheckedContinuation { continuation in
-            if let end = state.withLock({ $0.awaitEnd(continuation) }) { continuation.resume(returning: end) }
-        }
+        // A cancelled task waits all the same: for as long as the limit.
+        let end = await Task { await awaitEnd(of: nil) }.value
         timer.cancel()
         await stop()
         return end

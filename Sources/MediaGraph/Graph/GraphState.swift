@@ -17,13 +17,13 @@ struct GraphState: Sendable {
     /// Those to wake, outside the lock.
     struct Waiting: Sendable {
         var start: [StartContinuation] = []
-        var end: [EndContinuation] = []
+        var end: [(waiter: Int, continuation: EndContinuation)] = []
         var readers: [Reader] = []
 
         func resumeAll(_ outcome: StartOutcome) {
             for continuation in start { continuation.resume(returning: outcome) }
             guard case .ended(let end) = outcome else { return }
-            for continuation in self.end { continuation.resume(returning: end) }
+            for entry in self.end { entry.continuation.resume(returning: end) }
         }
     }
 
@@ -31,6 +31,9 @@ struct GraphState: Sendable {
     /// Counts starts: a stop that was asked for in one run must not touch the next.
     private(set) var generation = 0
     private var waiting = Waiting()
+    private var lastWaiter = 0
+    /// Waiters that were cancelled before they waited.
+    private var cancelled: Set<Int> = []
     private var readers: [Int: Reader] = [:]
     private var nextReader = 0
 
@@ -57,18 +60,37 @@ struct GraphState: Sendable {
     }
 
     /// `run` is the one to wait for; `nil` for whichever is going on.
-    mutating func awaitEnd(of run: Int? = nil, _ continuation: EndContinuation) -> GraphEnd? {
+    mutating func awaitEnd(of run: Int? = nil, _ waiter: Int, _ continuation: EndContinuation) -> GraphEnd? {
+        guard cancelled.remove(waiter) == nil else { return .stopped }
         guard run == nil || run == generation else { return .stopped }
         switch phase {
         case .ended(let end): return end
         case .idle: return .stopped
         case .starting, .running:
-            waiting.end.append(continuation)
+            waiting.end.append((waiter, continuation))
             return nil
         }
     }
 
     var isStarting: Bool { if case .starting = phase { true } else { false } }
+
+    /// A number for someone who is going to wait for the end.
+    mutating func makeWaiter() -> Int {
+        lastWaiter += 1
+        return lastWaiter
+    }
+
+    /// The waiter's task is cancelled, perhaps before it waits.
+    mutating func cancel(_ waiter: Int) -> EndContinuation? {
+        guard let index = waiting.end.firstIndex(where: { $0.waiter == waiter }) else {
+            cancelled.insert(waiter)
+            return nil
+        }
+        return waiting.end.remove(at: index).continuation
+    }
+
+    /// The waiter has its answer.
+    mutating func forget(_ waiter: Int) { cancelled.remove(waiter) }
 
     /// Whether this run is still to be put to PLAYING.
     func isStarting(_ run: Int) -> Bool { isStarting && generation == run }

@@ -16,6 +16,8 @@ final class HandlerSlot<Handle: AnyObject & Sendable>: Sendable {
     /// The latest of all that were set; `nil` for none.
     var wanted: Handle? { state.withLock { $0.attached ?? $0.named } }
 
+    var isAttached: Bool { state.withLock { $0.attached != nil } }
+
     /// Takes the place of whatever there was.
     func attach(_ handle: Handle?) {
         change {
@@ -41,11 +43,21 @@ final class HandlerSlot<Handle: AnyObject & Sendable>: Sendable {
     }
 
     /// After data flow has ended.
-    func stop() { state.withLock { $0.named = nil } }
+    func stop() { swap { $0.named = nil } }
 
     private func change(_ body: (inout State) -> Void) {
-        state.withLock { body(&$0) }
+        swap(body)
         markChanged()
+    }
+
+    /// What is replaced is let go outside the lock: the end of a handler may call anything.
+    private func swap(_ body: (inout State) -> Void) {
+        let replaced = state.withLock { state in
+            let before = state
+            body(&state)
+            return before
+        }
+        withExtendedLifetime(replaced) {}
     }
 
     /// `takeChange` is true once more.

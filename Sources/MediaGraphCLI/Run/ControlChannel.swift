@@ -3,6 +3,7 @@ import Glibc
 
 /// Where a run reads commands from: standard input, a file or a FIFO.
 struct ControlChannel: Sendable {
+    private static let longestLine = 1 << 16
     private let descriptor: CInt
     /// As messages call it.
     private let name: String
@@ -42,10 +43,16 @@ struct ControlChannel: Sendable {
                 }
                 if count < 0 { failed("\(name): \(String(cString: strerror(errno)))") }
                 guard count > 0 else { break }
-                pending += chunk[..<count]
-                while let end = pending.firstIndex(of: UInt8(ascii: "\n")) {
-                    received(String(decoding: pending[..<end], as: UTF8.self))
-                    pending.removeSubrange(...end)
+                for byte in chunk[..<count] {
+                    guard byte == UInt8(ascii: "\n") else {
+                        pending.append(byte)
+                        continue
+                    }
+                    received(String(decoding: pending, as: UTF8.self))
+                    pending.removeAll(keepingCapacity: true)
+                }
+                guard pending.count <= Self.longestLine else {
+                    return failed("\(name): a line is longer than \(Self.longestLine) bytes: no more is read")
                 }
             }
             if !pending.isEmpty { received(String(decoding: pending, as: UTF8.self)) }

@@ -105,6 +105,7 @@ extension ControlCommand {
     }
 
     private static func set(_ property: String, of element: Element, to value: String) throws(ControlError) {
+        guard property != "name" else { throw .refused("\(element.name)'s name stays while it is in a graph") }
         // A node refuses by itself; a stock element would only warn on the terminal, or do something undefined.
         if let info = element.factoryName.flatMap(ElementFactoryInfo.find)?.property(property),
             info.isConstructOnly || (info.isLockedWhileRunning && element.state >= .paused)

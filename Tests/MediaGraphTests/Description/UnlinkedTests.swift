@@ -55,6 +55,9 @@ import Testing
                 """)
         #expect(check("fakesrc ! tee").contains("1:11: warning: nothing is linked from tee"))
         #expect(check("fakesrc ! tee allow-not-linked=true") == "")
+        // What holds nothing up, and what makes something by itself.
+        #expect(check("fakesrc ! fakesink fakesink async=false").contains("1:20: warning: fakesink isn't linked"))
+        #expect(check("compositor force-live=true ! fakesink") == "")
     }
 
     @Test(
@@ -84,5 +87,22 @@ import Testing
     func programs() throws {
         _ = try Graph("fakesink name=s")
         #expect(try Graph.diagnose(Description("fakesink name=s")).map(\.severity) == [.error])
+    }
+
+    @Test("GR-2 branches of a tee that wait for each other for ever are a warning")
+    func teeWithoutQueues() {
+        #expect(
+            check("videotestsrc ! tee name=t t. ! fakesink t. ! fakesink") == """
+                a.pipeline:1:16: warning: the branches of tee "t" wait for each other: one has no queue
+                   1 | videotestsrc ! tee name=t t. ! fakesink t. ! fakesink
+                     |                ^~~ put one at the head of each: t. ! queue ! …
+                """)
+        for fine in [
+            "t. ! queue ! fakesink t. ! fakesink", "t. ! fakesink t. ! queue ! rawdatapipe handler=count",
+            "t. ! rawdatapipe handler=count t. ! rawdatapipe handler=count",
+            "t. ! queue ! identity ! fakesink t. ! queue ! fakesink", "t. ! fakesink t. ! fakesink async=false",
+        ] {
+            #expect(check("videotestsrc ! tee name=t \(fine)") == "", "\(fine)")
+        }
     }
 }

@@ -218,4 +218,29 @@ import Testing
         #expect("\(error!)" == "option a of test: expected a whole number from 5 to 9, got \"3\"")
         #expect(throws: MediaGraphError.self) { try HandlerOptions("=,=", handler: "test") }
     }
+
+    @Test("GR-6 each run's frames are its own: neither frames, end nor error of the last one come back")
+    func framesOfEachRun() async throws {
+        let graph = try Graph("videotestsrc num-buffers=6 ! video/x-raw,width=16,height=16 ! rawdatapipe name=p")
+        let frames = try graph.rawDataPipe("p").frames
+        for _ in 0..<10 {
+            try await graph.start()
+            var times: [ClockTime?] = []
+            for try await frame in frames { times.append(frame.presentationTimestamp) }
+            #expect(times.count == 6 && times.first == .zero)
+            await graph.stop()
+        }
+    }
+
+    @Test("GR-6 cancelling the task that waits for the end ends the waiting, and the graph goes on")
+    func cancelledWait() async throws {
+        let graph = try Graph("videotestsrc is-live=true ! fakesink name=s")
+        try await graph.start()
+        let waiting = Task { try await graph.waitUntilEnd() }
+        waiting.cancel()
+        let result = await waiting.result
+        #expect(throws: GraphError.self) { try result.get() }
+        #expect(graph.pipeline.state == .playing)
+        await graph.stop()
+    }
 }

@@ -185,4 +185,36 @@ import Testing
         #expect(kept.all.map(\.flip) == seen.all)
         try node.detach()
     }
+
+    @Test(
+        "CR-1 behind a stream that is linked later both branches run, with and without engine-render",
+        arguments: [true, false])
+    func linkedLater(rendersEngine: Bool) async throws {
+        let graph = try Graph(
+            """
+            videotestsrc num-buffers=5 ! jpegenc ! decodebin ! videoconvert !
+            rawdatapipe name=p engine-render=\(rendersEngine) ! fakesink
+            """)
+        try await graph.run()
+        #expect(try NodeCounts(graph.element("p"))?.frames == 5)
+    }
+
+    @Test("CR-1 `src` may go while frames flow: the program's go on")
+    func releasedWhileRunning() throws {
+        for _ in 0..<20 {
+            let pipeline = try Pipeline(
+                parsing: """
+                    videotestsrc is-live=true ! video/x-raw,width=16,height=16,framerate=1000/1 !
+                    rawdatapipe name=p engine-render=true ! fakesink name=s sync=false
+                    """)
+            let pipe = try #require(pipeline.element(named: "p"))
+            pipeline.setState(.playing)
+            #expect(waitUntil { NodeCounts(pipe)!.frames > 2 })
+            let source = try #require(pipe.staticPad("src"))
+            pipe.releasePad(source)
+            let count = NodeCounts(pipe)!.frames
+            #expect(waitUntil { NodeCounts(pipe)!.frames > count + 10 })
+            pipeline.setState(.null)
+        }
+    }
 }

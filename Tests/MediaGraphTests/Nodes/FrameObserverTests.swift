@@ -139,4 +139,26 @@ import Testing
             #expect("\(error!)".contains(text) && "\(error!)".contains("ClosureObserver"), "\(error!)")
         }
     }
+
+    @Test(
+        "FO-4 alpha that an editor didn't ask for goes by it untouched",
+        arguments: [VideoFormat.a420, .rgba, .bgra, .argb])
+    func keepsAlpha(format: VideoFormat) throws {
+        let harness = try ObserverHarness.make(
+            format, 16, 4,
+            edit: { (frame: inout VideoFrame) in
+                var luma = try frame.mutablePlane(.y)
+                luma.fill(rows: 0..<4, with: 200)
+                return .pass
+            })
+        var bytes = [UInt8](repeating: 90, count: format.packedLength(width: 16, height: 4))
+        let places = format == .a420 ? Array(96..<160) : (0..<64).map { $0 * 4 + (format == .argb ? 0 : 3) }
+        for (value, place) in places.enumerated() { bytes[place] = UInt8(value) }
+        harness.push(bytes)
+        let out = harness.pull()?.bytes ?? []
+        try #require(out.count == bytes.count)
+        #expect(places.map { out[$0] } == (0..<64).map { UInt8($0) })
+        // The edit went in.
+        #expect(out[format == .a420 ? 0 : places[1] + (format == .argb ? 1 : -1)] > 150)
+    }
 }

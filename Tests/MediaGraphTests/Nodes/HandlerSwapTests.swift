@@ -313,4 +313,28 @@ import Testing
         let conflict = try #require(await graph.formatConflict)
         #expect(conflict.contains("NV12") && conflict.contains("RGBA"), "\(conflict)")
     }
+
+    @Test("PP-6 the end of a handler that is replaced may call its node", .timeLimit(.minutes(10)))
+    func endCallsNode() throws {
+        final class Owner: Sendable {
+            let element: Element
+            let ends: Log<String>
+            init(_ element: Element, _ ends: Log<String>) { (self.element, self.ends) = (element, ends) }
+            deinit {
+                try? NodeDoor.detachProcessor(from: element)
+                ends.add("end")
+            }
+        }
+        struct Handler: VideoProcessor {
+            let owner: Owner
+            func process(_ frame: inout VideoFrame) -> Verdict { .pass }
+        }
+        let ends = Log<String>()
+        let element = try #require(Element(factory: "preprocessor"))
+        for _ in 0..<2 {
+            try NodeDoor.attach(Handler(owner: Owner(element, ends)), to: element)
+        }
+        try NodeDoor.detachProcessor(from: element)
+        #expect(ends.all == ["end", "end"])
+    }
 }

@@ -105,4 +105,26 @@ import Testing
         #expect(recorder.log.all == ["on", "frame", "frame", "frame", "off"])
         pipeline.setState(.null)
     }
+
+    @Test("EL-1 PLAYING doesn't wait for the handler's first frame", .timeLimit(.minutes(10)))
+    func firstFrame() throws {
+        for text in [
+            "videotestsrc num-buffers=3 ! rawdatapipe name=p",
+            "videotestsrc num-buffers=3 ! jpegenc ! decodebin ! videoconvert ! rawdatapipe name=p",
+        ] {
+            for _ in 0..<20 {
+                let pipeline = try Pipeline(parsing: text)
+                let isHeld = BlockingMonitor(true)
+                try NodeDoor.attach(
+                    Receiver(onFrame: { _ in _ = isHeld.wait { $0 ? nil : true } }), memoryMode: nil,
+                    to: try #require(pipeline.element(named: "p")))
+                pipeline.setState(.paused)
+                #expect(pipeline.waitForState(timeout: .seconds(10)).state == .paused)
+                // Returns while the handler holds its first frame, or has not had it yet.
+                #expect(pipeline.setState(.playing) != .failure)
+                isHeld.withLock { $0 = false }
+                pipeline.setState(.null)
+            }
+        }
+    }
 }

@@ -20,7 +20,7 @@ import Testing
     }
 
     private func offer(_ queue: inout SendQueue<Int>, _ frame: Int) -> String {
-        switch queue.room {
+        switch queue.room(suspends: false) {
         case .free: queue.put(frame).map { "dropped \($0)" } ?? "accepted"
         case .full: "full"
         case .closed: "closed"

@@ -262,4 +262,59 @@ import Testing
         #expect(warnings.all == ["src: nothing will be sent: give it handler=… or attach a source"])
         graph.pipeline.setState(.null)
     }
+
+    @Test("EL-2 a flush is a new beginning after downstream has ended the stream", arguments: ["drop-old", "block"])
+    func flushAfterEnd(policy: String) throws {
+        let pipeline = try Pipeline(
+            parsing: """
+                videosource name=src pace=fast backpressure=\(policy) block-timeout=1000000 !
+                identity name=i eos-after=1 ! fakesink name=s async=false
+                """)
+        let element = try #require(pipeline.element(named: "src"))
+        let source = RecordingSource()
+        try NodeDoor.attach(source, to: element)
+        pipeline.setState(.playing)
+        let isRefused = waitUntil {
+            do {
+                try send(source)
+                return false
+            } catch { return true }
+        }
+        #expect(isRefused)
+        let identity = try #require(pipeline.element(named: "i"))
+        try identity.setProperty("eos-after", to: Int32(-1))
+        element.sendFlush()
+        // The thread that fetches them is on its way again.
+        let isTaken = waitUntil { (try? send(source)) != nil }
+        #expect(isTaken)
+        pipeline.setState(.null)
+    }
+
+    @Test("VS-1 a start that fails is tried once: `initialize` that throws is called once")
+    func failingInitialize() async throws {
+        let graph = try Graph("videosource name=src ! fakesink")
+        let source = RecordingSource(onInitialize: { _ in
+            throw MediaGraphError.wrongUsage(.init("a camera", actual: "none"))
+        })
+        try graph.videoSource("src").attach(source)
+        await #expect(throws: GraphError.self) { try await graph.start() }
+        #expect(source.calls.all.filter { $0 == "initialize" }.count == 1)
+    }
+
+    @Test("VS-2 the caps have the rate that the source declared for the size, where it declared one")
+    func declaredRate() async throws {
+        let graph = try Graph(
+            "videosource name=src ! video/x-raw,width=16,height=16,framerate=25/1 ! rawdatapipe name=pipe")
+        let source = RecordingSource(
+            capabilities: [VideoCapability(width: 16, height: 16, framesPerSecond: Fraction(25, 1))],
+            onStart: { sender in
+                try sendNow(sender, Self.bytes, FrameDescription(width: 16, height: 16))
+                sender.endOfStream()
+            })
+        try graph.videoSource("src").attach(source)
+        let log = Log<String>()
+        try graph.rawDataPipe("pipe").attach(Recorder(log: log))
+        try await graph.run()
+        #expect(log.all == ["on", "frame", "off"])
+    }
 }

@@ -5,7 +5,7 @@ import MediaGraph
 //
 // What the original gets wrong: it asks whether the device can, and afterwards whether it is on, and throws both answers away.
 // Here enabling throws where it can't be, and says why; the alpha plane is a plane with a size, not an address and a length.
-// (A pipe that is asked for A420 gives an opaque plane while it is off.)
+// While it is off there is no plane, rather than one of length 0.
 
 private final class MyRawDataPipeDelegate: RawDataDelegate {
     private let videoHelper: AlphaChannelNode

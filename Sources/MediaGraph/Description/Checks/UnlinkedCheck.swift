@@ -40,14 +40,16 @@ enum UnlinkedCheck {
         let label = context.label(index)
         guard factory.has(.sink, .always) else {
             // A mixer's or a multiplexer's. Bins may have streams from elsewhere: a session's come from the network.
-            guard isRead, !factory.isBin, factory.has(.sink, .request), factory.has(.source, .always) else {
-                return nil
-            }
+            // A live mixer gives something by itself.
+            guard isRead, !factory.isBin, factory.has(.sink, .request), factory.has(.source, .always),
+                !context.sets("force-live", to: true, on: index)
+            else { return nil }
             return (.warning, "nothing is linked to \(label), which makes nothing of its own")
         }
         if isRead { return (.error, "nothing is linked to \(label): what reads from it would wait for ever") }
         let isEnd = !factory.has(.source, .always) && !factory.has(.source, .sometimes)
-        return isEnd
+        // One that doesn't preroll holds nothing up.
+        return isEnd && !context.sets("async", to: false, on: index)
             ? (.error, "nothing is linked to \(label): it would wait for ever")
             : (.warning, "\(label) isn't linked to anything: it does nothing")
     }
@@ -103,6 +105,13 @@ extension ElementFactoryInfo {
 }
 
 extension CheckContext {
+    fileprivate func sets(_ property: String, to value: Bool, on index: Int) -> Bool {
+        let words = value ? ["true", "1", "yes", "t"] : ["false", "0", "no", "f"]
+        return parsed.elements[index].properties.contains {
+            $0.name == property && words.contains($0.value.lowercased())
+        }
+    }
+
     /// How a link in a new chain begins at it.
     fileprivate func reference(_ index: Int) -> String {
         let element = parsed.elements[index]

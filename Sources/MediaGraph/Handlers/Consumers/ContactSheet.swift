@@ -7,7 +7,7 @@ import GStreamer
 /// there are more. Thumbnails are scaled by GStreamer's converter to square pixels, keep their aspect within a cell of the
 /// first frame's, and are not rotated. A graph that is stopped early writes what it has; a stream without frames, nothing.
 ///
-/// A missing encoder is `unsupported` at the start, a file that can't be written `invalidParameter`, at the end.
+/// A missing encoder is `unsupported` at the start, a file that can't be written `invalidParameter`, with the first frame.
 struct ContactSheet: VideoConsumer, NamedHandler {
     static let name = "contactsheet"
     static let summary = "One PNG of thumbnails, written at the end of the stream"
@@ -43,6 +43,8 @@ struct ContactSheet: VideoConsumer, NamedHandler {
     }
 
     mutating func receive(_ frame: borrowing VideoFrame) throws {
+        // Not at the end of a long stream.
+        if frames == 0 { try ByteWriter.checkCanWrite(location, option: "option location of contactsheet") }
         defer { frames += 1 }
         switch selection.consider(frames) {
         case .skip: return

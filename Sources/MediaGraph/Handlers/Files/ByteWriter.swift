@@ -22,6 +22,15 @@ final class ByteWriter {
         pending.reserveCapacity(capacity)
     }
 
+    /// Whether `init` would be able to make the file by now; nothing is made.
+    static func checkCanWrite(_ path: String, option: String) throws(MediaGraphError) {
+        let folder = path.lastIndex(of: "/").map { path[...$0] } ?? "."
+        guard access(access(path, F_OK) == 0 ? path : String(folder), W_OK) == 0 else {
+            throw .invalidParameter(
+                .init(option, expected: "a file that can be written", actual: "\(path) (\(SystemError.latest))"))
+        }
+    }
+
     /// Writes a whole file at once.
     static func writeFile(_ path: String, _ bytes: [UInt8], option: String) throws(MediaGraphError) {
         let writer = try ByteWriter(path: path, option: option, capacity: 0)

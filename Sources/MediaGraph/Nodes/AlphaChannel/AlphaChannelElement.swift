@@ -107,7 +107,8 @@ final class AlphaChannelElement: BufferTransform, ConfigurableElement, @unchecke
     }
 
     func settingsDidChange(_ property: String) {
-        if property == "permitted", disableUnlessPermitted() { notify("enabled") }
+        // Either may be set while another thread sets the other.
+        if property == "permitted" || property == "enabled", disableUnlessPermitted() { notify("enabled") }
         if property != "mask" { renegotiate() }
     }
 

@@ -54,7 +54,7 @@ extension FrameObserverElement {
                 try checkFormat()
             }
             // Options alone don't take the place of an observer from Swift.
-            if handle != nil || isOther { slot.setNamed(handle) }
+            if isOther || handle != nil && !slot.isAttached { slot.setNamed(handle) }
         } catch {
             throw PropertyRefused("\(error)")
         }

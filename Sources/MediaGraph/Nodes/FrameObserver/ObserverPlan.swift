@@ -78,6 +78,9 @@ final class ObserverPlan {
         }
     }
 
+    /// The observer has seen no alpha, so it has changed none.
+    private var keepsAlpha: Bool { info.hasAlpha && !converted.info.hasAlpha }
+
     func direction(_ rotation: Rotation) -> Direction {
         Direction(preference.appliesRotation ? rotation : .none, isMirrored: preference.appliesMirror)
     }
@@ -143,7 +146,11 @@ final class ObserverPlan {
             }
         }
         let isDone = buffer.withVideoFrame(info, .readWrite) { target in
-            if let back { return back.convert(edited.access, into: &target) }
+            if let back {
+                guard keepsAlpha else { return back.convert(edited.access, into: &target) }
+                guard let result = back.convert(edited.access) else { return false }
+                return target.copyColor(of: result, info)
+            }
             return target.copy(edited.access, info)
         }
         guard isDone == true else {

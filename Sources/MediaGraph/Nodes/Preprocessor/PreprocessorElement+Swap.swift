@@ -29,7 +29,7 @@ extension PreprocessorElement {
                 try checkFormats(handle.formats, of: handle.name)
             }
             // Options alone don't take the place of a handler from Swift.
-            if handle != nil || isOther { slot.setNamed(handle) }
+            if isOther || handle != nil && !slot.isAttached { slot.setNamed(handle) }
             if renegotiates == true { renegotiate() }
         } catch {
             throw PropertyRefused("\(error)")

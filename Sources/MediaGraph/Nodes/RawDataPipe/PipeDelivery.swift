@@ -124,7 +124,11 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
 
     /// The element is gone: subscriptions hold the delivery, which holds them.
     func close() {
-        run.withLock { $0.subscriptions = [] }
+        let subscriptions = run.withLock { run in
+            defer { run.subscriptions = [] }
+            return run.subscriptions
+        }
+        withExtendedLifetime(subscriptions) {}
         setReceivers([])
         appSink.removeDelegate()
     }

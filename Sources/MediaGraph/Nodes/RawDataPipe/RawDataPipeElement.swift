@@ -24,8 +24,8 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
     private let state = Mutex(State())
     private let delivery: PipeDelivery
     private let sink: GhostPad
-    /// While paused: buffers wait where they hold none of the sink's locks, which the change of state needs.
     private let branch = Mutex<RenderBranch?>(nil)
+    /// While paused: buffers wait where they hold none of the sink's locks, which the change of state needs.
     private let held = Mutex<GhostPad.BufferHold?>(nil)
 
     static let log = DebugCategory("rawdatapipe", "MediaGraph raw data pipe")
@@ -146,7 +146,12 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
             throw .lockedWhileRunning(.init("\(name)'s handler", expected: "to be attached before the graph runs"))
         }
         guard let abi else {
-            state.withLock { $0.attached = nil }
+            // Let go outside the lock: the end of a handler may call anything.
+            let replaced = state.withLock { state in
+                defer { state.attached = nil }
+                return state.attached
+            }
+            withExtendedLifetime(replaced) {}
             return
         }
         try checkMemoryMode(abi)
@@ -197,7 +202,7 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
     /// What it delivers comes first, so that upstream gives that where it can; then all that can be converted.
     private var acceptedCaps: Caps {
         let own = ownCaps
-        guard let downstream = branch.withLock({ $0?.source })?.pad.peerCaps() else { return own }
+        guard let downstream = branch.withLock({ $0?.source?.pad })?.peerCaps() else { return own }
         return own.intersection(downstream)
     }
 
@@ -243,7 +248,8 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
                 // come with the data, where another element announces PAUSED: GStreamer 1.22 may post that behind the
                 // PLAYING which the application asked for upon it, and forgets end-of-stream then. A sink that prerolls
                 // announces it itself, with the lock held that PLAYING needs.
-                delivery.appSink.setPrerolls(sink.pad.isLinkedLater())
+                // Nor beside `src`, whose sink would keep the first buffer.
+                delivery.appSink.setPrerolls(!hasSource && sink.pad.isLinkedLater())
                 if !settings.current.rendersEngine { branch.withLock { $0?.hideFrames() } }
                 Self.log.log(
                     .info, raw: instance.element,
@@ -253,22 +259,29 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
                 postError(.settings, "\(name): \(error)")
                 return .failure
             }
-        case .pausedToPlaying, .playingToPaused: pause()
+        case .pausedToPlaying: pause()
+        case .playingToPaused:
+            pause()
+            // A pause holds what comes at the pad.
+            delivery.appSink.setPrerolls(false)
         case .pausedToReady: delivery.hold(.stopping)
         default: break
         }
         let result = super.changeState(change)
         switch change {
-        case .pausedToPlaying:
-            // A pause holds what comes at the pad. Before a handler may wait again, with the lock held that this takes.
-            delivery.appSink.setPrerolls(false)
-            resume()
+        case .pausedToPlaying: resume()
         case .pausedToReady:
             delivery.stop()
             resume()
             branch.withLock { $0?.showFrames() }
+            if !hasSource { removeBranch() }
         case .readyToPaused where result == .failure: delivery.stop()
-        case .readyToNull: state.withLock { $0.named = nil }
+        case .readyToNull:
+            let named = state.withLock { state in
+                defer { state.named = nil }
+                return state.named
+            }
+            withExtendedLifetime(named) {}
         default: break
         }
         return result
@@ -289,13 +302,17 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
     }
 
     override func releasePad(_ pad: GhostPad) {
-        branch.withLock { $0.take() }?.remove(from: self, sink, delivery.appSink)
+        guard isRunning else { return removeBranch() }
+        guard let source = branch.withLock({ $0?.takeSource() }) else { return }
+        removeWhileRunning(source)
     }
 
+    private func removeBranch() { branch.withLock { $0.take() }?.remove(from: self, sink, delivery.appSink) }
+
+    private var hasSource: Bool { branch.withLock { $0?.source != nil } }
+
     /// Beside another branch, that one's needs count too.
-    private var answerToAllocation: GhostPad.Answer {
-        branch.withLock { $0 == nil } ? .acceptsVideoMeta : .forward
-    }
+    private var answerToAllocation: GhostPad.Answer { hasSource ? .forward : .acceptsVideoMeta }
 
     /// The sink can't be told while its streaming thread waits in the handler. Neither on the way up: a sink that is about
     /// to play (its pending state says so) lets the first frames through before it is told, with its lock held.

@@ -8,7 +8,8 @@ import GStreamer
 /// ```
 /// `src` comes first: its sink takes the first buffer to preroll, while appsink only gives it up when the graph plays.
 struct RenderBranch: Sendable {
-    let source: GhostPad
+    /// `nil` once it was released while data flowed.
+    private(set) var source: GhostPad?
     let tee: Element
     private let outlets: [Pad]
     private var hidden: GhostPad.BufferHold?
@@ -31,13 +32,19 @@ struct RenderBranch: Sendable {
     }
 
     /// What follows `src` gets gaps for frames.
-    mutating func hideFrames() { if hidden == nil { hidden = source.replaceBuffersWithGaps() } }
+    mutating func hideFrames() { if hidden == nil { hidden = source?.replaceBuffersWithGaps() } }
 
-    mutating func showFrames() { if let hold = hidden.take() { source.release(hold) } }
+    mutating func showFrames() { if let hold = hidden.take() { source?.release(hold) } }
+
+    /// While data flows: the pad goes, and the tee stays until `remove`, since what is under way in it would be refused.
+    mutating func takeSource() -> GhostPad? {
+        hidden = nil
+        return source.take()
+    }
 
     /// Leads the bin's pad to the appsink again.
     func remove(from bin: BinElement, _ sink: GhostPad, _ appSink: AppSink) {
-        bin.remove(source)
+        if let source { bin.remove(source) }
         for outlet in outlets { tee.releasePad(outlet) }
         bin.remove(tee)
         sink.setTarget(appSink.staticPad("sink")!)

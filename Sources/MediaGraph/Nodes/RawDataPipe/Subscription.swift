@@ -66,6 +66,8 @@ final class Subscription: @unchecked Sendable {
         plan = nil
         isOn = false
         hasFailed = false
+        // What the last run left behind is gone before anyone can read in this one.
+        consumer.start(self.setup.policy, maxFrames: setup.maxFrames)
         monitor.withLock { if $0.arm() { consumer.resume() } }
     }
 

@@ -58,11 +58,15 @@ final class StockPipe: Sendable {
         guard !delivery.isRunning else {
             throw .lockedWhileRunning(.init("\(sink.name)'s handler", expected: "to be attached before the graph runs"))
         }
-        let isTaken = attached.withLock { attached in
-            guard let abi else {
-                attached = nil
-                return true
+        guard let abi else {
+            // Let go outside the lock: the end of a handler may call anything.
+            let replaced = attached.withLock { attached in
+                defer { attached = nil }
+                return attached
             }
+            return withExtendedLifetime(replaced) {}
+        }
+        let isTaken = attached.withLock { attached in
             guard attached == nil else { return false }
             attached = ConsumerHandle(abi)
             return true

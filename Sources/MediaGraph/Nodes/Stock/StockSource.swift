@@ -36,7 +36,11 @@ final class StockSource: Sendable {
         try? source.setProperty("format", parsing: "time")
         try? source.setProperty("min-percent", to: UInt32(0))
         source.staticPad("src")?.watchEvents { [weak gate] event in
-            if case .reconfigure = event { gate?.downstreamReconfigured() }
+            switch event {
+            case .reconfigure: gate?.downstreamReconfigured()
+            case .flushStart: gate?.flush()
+            case .flushStop: gate?.resume()
+            }
         }
         source.onNeedData { self.feed() }
         StockDoor.open(Self.door, to: self, on: source)

@@ -52,6 +52,8 @@ struct SendQueue<Frame> {
 
     private(set) var phase = Phase.uninitialized
     private(set) var ending: Ending?
+    /// Downstream takes nothing any more, until a flush.
+    private var isRefused = false
     private var queue = BoundedQueue<Frame, Never>(bound: 2, policy: .block)
     private var isOn = false
     private var isFlushing = false
@@ -98,15 +100,16 @@ struct SendQueue<Frame> {
         return takeAll()
     }
 
-    var isOpen: Bool { (phase == .starting || phase == .sending) && ending == nil }
+    var isOpen: Bool { (phase == .starting || phase == .sending) && ending == nil && !isRefused }
 
     // MARK: Senders
 
-    /// Whether a frame gets in now.
-    var room: Room {
+    /// Whether a frame gets in now. `suspends`: a task sends it, which may wait at any time.
+    func room(suspends: Bool) -> Room {
         guard isOpen else { return .closed }
-        // While the state change runs nobody may wait, and a source that blocks loses nothing.
-        return queue.policy == .block && queue.frameCount >= queue.bound && phase == .sending ? .full : .free
+        // While the state change runs no thread may wait, and a source that blocks loses nothing.
+        let mayWait = suspends || phase == .sending
+        return queue.policy == .block && queue.frameCount >= queue.bound && mayWait ? .full : .free
     }
 
     /// Takes a frame, where there is room. What is lost for it: the oldest frame, or this one.
@@ -125,6 +128,9 @@ struct SendQueue<Frame> {
 
     // MARK: Downstream
 
+    /// Nothing gets in any more, and nothing follows what is queued: downstream has ended the stream.
+    mutating func refuse() { isRefused = true }
+
     mutating func reconfigure() { needsReconfigure = true }
 
     /// Until `resume` the streaming thread is told to stop. The frames that are lost by it.
@@ -134,11 +140,15 @@ struct SendQueue<Frame> {
         return takeAll()
     }
 
-    mutating func resume() { isFlushing = false }
+    mutating func resume() {
+        isFlushing = false
+        isRefused = false
+    }
 
     /// A stream that has been told nothing yet; its predecessor's off would come too late.
     mutating func streamBegins() {
         isFlushing = false
+        isRefused = false
         ending = nil
         isOn = false
         isOffOverdue = false

@@ -80,7 +80,10 @@ final class SentFormat: Sendable {
         rate = Fraction(frame.rate_numerator, frame.rate_denominator)
         aspect = Fraction(frame.aspect_numerator, frame.aspect_denominator)
         (self.width, self.height, code) = (frame.width, frame.height, frame.format)
-        guard var info = VideoInfo(format.pixelFormat, width: width, height: height, framesPerSecond: rate) else {
+        let rates = Set(fitting.map(\.framesPerSecond).filter { $0.value > 0 })
+        // A frame that names no rate has the one that was declared for its size, in its caps too.
+        let stated = rate.numerator == 0 && rates.count == 1 ? rates.first! : rate
+        guard var info = VideoInfo(format.pixelFormat, width: width, height: height, framesPerSecond: stated) else {
             throw .invalidParameter(
                 .init("frame size", expected: "one that GStreamer takes", actual: "\(width)×\(height)"))
         }
@@ -92,9 +95,8 @@ final class SentFormat: Sendable {
         self.pool = pool
         isPackedByDefault = pool.isPackedByDefault
         duration = rate.numerator > 0 ? .frame(1, at: rate) : nil
-        let rates = Set(fitting.map(\.framesPerSecond).filter { $0.value > 0 })
         maximumRate = rates.max { $0.value < $1.value }
-        let nominal = rate.numerator > 0 ? rate : rates.count == 1 ? rates.first : nil
+        let nominal = stated.numerator > 0 ? stated : nil
         // Slower than a frame an hour is no grid, and some hundred years are no timestamp.
         nominalRate = nominal.flatMap { ClockTime.frame(1, at: $0) <= .seconds(3600) ? $0 : nil }
         packedLength = Int64(length)

@@ -22,7 +22,14 @@ final class SourceLifecycle: Sendable {
     private var current: SourceHandle? { state.withLock { $0.current } }
 
     /// `nil` takes the source away.
-    func attach(_ handle: SourceHandle?) { state.withLock { $0.attached = handle } }
+    func attach(_ handle: SourceHandle?) {
+        // Let go outside the lock: the end of a source may call anything.
+        let replaced = state.withLock { state in
+            defer { state.attached = handle }
+            return state.attached
+        }
+        withExtendedLifetime(replaced) {}
+    }
 
     func setNamed(_ handle: SourceHandle) { state.withLock { $0.named = handle } }
 

@@ -13,7 +13,7 @@ extension VideoGate {
             let queued = QueuedFrame(try buffer(of: frame, format), format)
             let time = SendTimeline.Time(frame.pointee.timestamp, arrival: { runningTime })
             let offer = monitor.wait(timeout: Int64(timeout.nanoseconds / 1000)) { state -> SendOffer? in
-                let offer = state.offer(queued, time)
+                let offer = state.offer(queued, time, suspends: false)
                 if case .full = offer { return nil }
                 return offer
             }
@@ -150,7 +150,7 @@ extension VideoGate {
             let queued = QueuedFrame(try buffer(of: frame, format), format)
             let time = SendTimeline.Time(frame.pointee.timestamp, arrival: { runningTime })
             let (offer, ticket) = monitor.withLock { state -> (SendOffer, UInt64?) in
-                let offer = state.waiting.isEmpty ? state.offer(queued, time) : .full
+                let offer = state.waiting.isEmpty ? state.offer(queued, time, suspends: true) : .full
                 guard case .full = offer, state.queue.isOpen else { return (offer, nil) }
                 state.nextTicket += 1
                 state.waiting.append(
@@ -217,8 +217,15 @@ extension VideoGate {
     /// The same for whoever sends the element an EOS event: in any state, as with every source.
     func endOfStreamRequested() { end(.endOfStream, inAnyState: true) }
 
-    /// The graph has refused the stream, and said so on the bus.
-    func failed() { end(.endOfStream) }
+    /// Downstream takes nothing any more: senders are told, until a flush makes a new beginning.
+    func failed() {
+        refuse(
+            monitor.withLock { state in
+                state.queue.refuse()
+                return state.takeWaiting()
+            })
+        alarm.cancel()
+    }
 
     /// The error comes on the bus when the frames sent before it have been delivered.
     func fail(_ error: MediaGraphError) {

@@ -34,8 +34,8 @@ enum SendOffer {
 
 extension VideoGate.State {
     /// Stamps the frame and puts it into the queue, where it gets in.
-    mutating func offer(_ frame: QueuedFrame, _ time: SendTimeline.Time) -> SendOffer {
-        switch queue.room {
+    mutating func offer(_ frame: QueuedFrame, _ time: SendTimeline.Time, suspends: Bool) -> SendOffer {
+        switch queue.room(suspends: suspends) {
         case .closed: return .closed
         case .full: return .full
         case .free: break
@@ -51,7 +51,7 @@ extension VideoGate.State {
 
     /// The first of those who wait gets the room that there is; too early a frame was paced by its waiting.
     mutating func admitWaiting() -> WaitingSend? {
-        guard let first = waiting.first, case .free = queue.room else { return nil }
+        guard let first = waiting.first, case .free = queue.room(suspends: true) else { return nil }
         waiting.removeFirst()
         first.frame.access.presentationTimestamp =
             timeline.stamp(first.time, first.frame.format, settings.pace) ?? first.time.clockTime
