@@ -76,7 +76,7 @@ struct RunCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "End the streams after exactly so many frames at the first rawdatapipe of the text, or else its first sink; other branches end with what they have by then.",
+            "End the streams after exactly so many frames at the first rawdatapipe of the text, or else its first sink (before what encodes for it); other branches end with what they have by then.",
             valueName: "count"))
     var frames: UInt64?
 

@@ -2,8 +2,8 @@ import GStreamer
 
 extension Graph {
     /// Ends the graph after exactly so many frames have come in at one place: the first `rawdatapipe` of the description,
-    /// or else its first sink. That place gets end-of-stream behind the last of them and nothing more; everything else
-    /// gets end-of-stream at the sources. Call it before the graph is started.
+    /// or else its first sink, or what encodes for that sink. That place gets end-of-stream behind the last of them and
+    /// nothing more; everything else gets end-of-stream at the sources. Call it before the graph is started.
     ///
     /// Returns the name of the element that counts; throws `wrongUsage` when there is none.
     @discardableResult
@@ -22,8 +22,28 @@ extension Graph {
         let all = sinks + inBins
         let pipes = all.filter { $0.factoryName == RawDataPipeElement.declaration.factoryName }
         for element in pipes + all {
-            if let pad = element.pads.first(where: { $0.direction == .sink && $0.isLinked }) { return (element, pad) }
+            guard let pad = element.pads.first(where: { $0.direction == .sink && $0.isLinked }) else { continue }
+            guard !pipes.contains(element) else { return (element, pad) }
+            let counting = Self.frames(before: pad)
+            return (counting.parent ?? element, counting)
         }
         return nil
+    }
+
+    /// Where what comes to this pad was still frames: before the encoder and the multiplexer, whose file would be cut short
+    /// behind so many of its pieces.
+    private static func frames(before sink: Pad) -> Pad {
+        var (counting, pad) = (sink, sink)
+        // Upstream, as long as there is one way; a loop ends too.
+        for _ in 0..<1000 {
+            guard let feeder = pad.peer?.parent else { break }
+            let sinks = feeder.pads.filter { $0.direction == .sink && $0.isLinked }
+            let kind = feeder.factoryName.flatMap(ElementFactoryInfo.find)?.classification ?? ""
+            let makesPieces = kind.contains("Muxer") || kind.contains("Encoder")
+            guard let next = sinks.first, makesPieces || sinks.count == 1 else { break }
+            if makesPieces { counting = next }
+            pad = next
+        }
+        return counting
     }
 }

@@ -64,6 +64,20 @@ import Testing
         #expect(try RunEvent.all(run.output).last?.nodes?.map(\.frames) == [37])
     }
 
+    @Test("GR-3 run --frames counts before an encoder and a multiplexer: the file is whole")
+    func framesInFile() throws {
+        let folder = TemporaryFolder()
+        let file = folder.path("a.mkv")
+        let run = try Program.run(
+            "run", "--frames", "20",
+            "videotestsrc ! video/x-raw,width=64,height=48 ! vp8enc deadline=1 ! queue ! matroskamux ! queue ! filesink location=\(file)"
+        )
+        #expect(run.status == 0, "\(run.errors)")
+        let count = try Program.shell(
+            "ffprobe -v error -count_frames -show_entries stream=nb_read_frames -of csv=p=0 '\(file)'")
+        #expect(count.output == "20\n" && count.errors == "", "\(count.output) \(count.errors)")
+    }
+
     @Test("GR-3 run --frames ends every branch and every source")
     func framesOfSeveral() throws {
         let run = try Program.run(

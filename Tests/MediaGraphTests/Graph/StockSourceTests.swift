@@ -217,6 +217,26 @@ import Testing
         await graph.stop()
         #expect(throws: GraphError.self) { try graph.rawDataPipe("s") }
     }
+
+    @Test(
+        "GR-8 a flush sent to a waiting source returns at once, and no frame is lost behind it",
+        .timeLimit(.minutes(10)), arguments: ["appsrc is-live=true", "appsrc", "videosource"])
+    func flush(factory: String) async throws {
+        let graph = try Graph("\(factory) name=s ! rawdatapipe name=p sync=false")
+        let source = RecordingSource(onStart: { try sendNow($0, Self.bytes(0), Self.frame) })
+        try graph.videoSource("s").attach(source)
+        let frames = Log<[UInt8]>()
+        try graph.rawDataPipe("p").receive { frames.add($0.packedBytes) }
+        try await graph.start()
+        #expect(waitUntil { frames.all.count == 1 })
+        try graph.element("s").sendFlush()
+        for seed in 1..<5 {
+            try sendNow(source.sender, Self.bytes(seed), Self.frame)
+            #expect(waitUntil { frames.all.count == seed + 1 })
+        }
+        #expect(frames.all == (0..<5).map(Self.bytes))
+        await graph.stop()
+    }
 }
 
 private func sendOwning(_ memory: UnsafeMutableRawPointer, _ sender: VideoSender) throws {

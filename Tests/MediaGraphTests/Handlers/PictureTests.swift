@@ -114,4 +114,11 @@ import Testing
     func everyNth() async throws {
         #expect(try await sheet(50, "columns=2,rows=2,every=7", columns: 2, rows: 2) == [0, 14, 28, 42])
     }
+
+    @Test("contactsheet fails with the first frame where it can't write, not at the end")
+    func unwritableFromTheStart() async throws {
+        let graph = try Graph(
+            "videotestsrc ! rawdatapipe handler=contactsheet options=location=/no/such/folder/sheet.png")
+        await #expect(throws: GraphError.self) { try await graph.run() }
+    }
 }

@@ -337,4 +337,26 @@ import Testing
         try NodeDoor.detachProcessor(from: element)
         #expect(ends.all == ["end", "end"])
     }
+
+    @Test("GR-10 options alone don't take the place of a handler from Swift")
+    func optionsBesideSwift() throws {
+        struct Counting: VideoProcessor {
+            let calls: Log<Int>
+            func process(_ frame: inout VideoFrame) -> Verdict {
+                calls.add(1)
+                return .pass
+            }
+        }
+        let calls = Log<Int>()
+        let element = try #require(Element(factory: "preprocessor"))
+        try element.setProperty("handler", to: "pixelate")
+        let harness = Harness(element, sink: "sink", source: "src")
+        harness.setSourceCaps("video/x-raw,format=I420,width=16,height=4,framerate=30/1")
+        harness.push([UInt8](repeating: 9, count: 96))
+        try NodeDoor.attach(Counting(calls: calls), to: element)
+        harness.push([UInt8](repeating: 9, count: 96))
+        try element.setProperty("options", to: "block=8")
+        harness.push([UInt8](repeating: 9, count: 96))
+        #expect(calls.all.count == 2)
+    }
 }

@@ -287,4 +287,23 @@ import Testing
                 "\(error!)")
         }
     }
+
+    @Test(
+        "RP-2 a pipe scales as `videoscale` does, to within a rounding", arguments: ["I420", "BGRA", "NV12"],
+        [("180p", 320, 180), ("90p", 160, 90)])
+    func scaling(format: String, target: (name: String, width: Int, height: Int)) async throws {
+        let graph = try Graph(
+            """
+            videotestsrc num-buffers=1 pattern=snow ! video/x-raw,format=\(format),width=640,height=360,framerate=30/1 !
+            tee name=t ! queue ! rawdatapipe name=a format=\(format) resolution=\(target.name)
+            t. ! queue ! videoscale ! video/x-raw,width=\(target.width),height=\(target.height) !
+            rawdatapipe name=b format=\(format)
+            """)
+        let (ours, stock) = (Log<[UInt8]>(), Log<[UInt8]>())
+        try graph.rawDataPipe("a").receive { ours.add($0.packedBytes) }
+        try graph.rawDataPipe("b").receive { stock.add($0.packedBytes) }
+        try await graph.run()
+        try #require(ours.all.count == 1 && stock.all.count == 1 && ours.all[0].count == stock.all[0].count)
+        #expect(zip(ours.all[0], stock.all[0]).allSatisfy { abs(Int($0) - Int($1)) <= 1 })
+    }
 }
