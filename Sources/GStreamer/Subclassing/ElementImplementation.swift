@@ -38,6 +38,12 @@ open class ElementImplementation: @unchecked Sendable {
             ?? ""
     }
 
+    /// In NULL, and not on the way out of it.
+    public var isInNull: Bool {
+        max(instance.element.pointee.current_state.rawValue, instance.element.pointee.next_state.rawValue)
+            <= GST_STATE_NULL.rawValue
+    }
+
     /// The state now; locked properties are refused from PAUSED on.
     public var isRunning: Bool {
         max(instance.element.pointee.current_state.rawValue, instance.element.pointee.next_state.rawValue)

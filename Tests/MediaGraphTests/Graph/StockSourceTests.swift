@@ -237,6 +237,23 @@ import Testing
         #expect(frames.all == (0..<5).map(Self.bytes))
         await graph.stop()
     }
+
+    @Test(
+        "VS-1 a source can't be taken away while it is initialised: it is called to the end of its cycle",
+        arguments: ["videosource", "appsrc is-live=true"])
+    func detachedInside(factory: String) async throws {
+        let graph = try Graph("\(factory) name=s ! fakesink")
+        let node = try graph.videoSource("s")
+        let refusals = Log<MediaGraphError.Code>()
+        let source = RecordingSource(onInitialize: { [element = node.element] _ in
+            do throws(MediaGraphError) { try NodeDoor.detachSource(from: element) } catch { refusals.add(error.code) }
+        })
+        try node.attach(source)
+        try await graph.start()
+        await graph.stop()
+        #expect(refusals.all == [.lockedWhileRunning])
+        #expect(source.calls.all == ["initialize", "startSend", "stopSend", "uninitialize"])
+    }
 }
 
 private func sendOwning(_ memory: UnsafeMutableRawPointer, _ sender: VideoSender) throws {

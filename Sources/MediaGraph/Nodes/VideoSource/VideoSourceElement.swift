@@ -100,7 +100,7 @@ final class VideoSourceElement: PushSource, ConfigurableElement, @unchecked Send
 
     /// `nil` takes the source away.
     private func attach(_ abi: MGVideoSource?) throws(MediaGraphError) {
-        guard self.element.state == .null else {
+        guard isInNull else {
             throw .lockedWhileRunning(.init("\(name)'s source", expected: "to be attached before the graph starts"))
         }
         guard let abi else {
