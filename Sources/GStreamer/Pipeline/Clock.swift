@@ -10,6 +10,11 @@ public final class Clock: ObjectReference, @unchecked Sendable {
     public var time: ClockTime { ClockTime(nanoseconds: UInt64(gst_clock_get_time(clock))) }
 }
 
+extension Element {
+    /// The clock that it runs by; `nil` before PLAYING.
+    public var clock: Clock? { gst_element_get_clock(element).map { Clock(taking: $0) } }
+}
+
 extension Pipeline {
     /// Makes the pipeline run by this clock and no other, from its next change to PLAYING on.
     public func useClock(_ clock: Clock) { gst_pipeline_use_clock(pipeline, clock.clock) }

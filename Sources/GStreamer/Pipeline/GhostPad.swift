@@ -9,6 +9,8 @@ public struct GhostPad: Sendable {
 
     package init(_ raw: UnsafeMutablePointer<GstPad>) { address = UInt(bitPattern: raw) }
 
+    public func isSame(as other: GhostPad) -> Bool { address == other.address }
+
     /// A reference on the pad.
     public var pad: Pad { Pad(retaining: UnsafeMutableRawPointer(raw)) }
 

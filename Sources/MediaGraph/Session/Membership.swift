@@ -1,0 +1,22 @@
+import GStreamer
+
+/// A session's user in a room: what the room tells it goes out on the bus.
+final class Membership: RoomMember {
+    let user: String
+    let room: Room
+    private let owner: WeakElement
+
+    init(user: String, room: Room, owner: WeakElement) {
+        self.user = user
+        self.room = room
+        self.owner = owner
+    }
+
+    func join() throws(MediaGraphError) { try room.join(self) }
+    func leave() { room.leave(self) }
+
+    func stream(_ key: OutputKey) -> RoomStream { room.stream(key.stream(of: user)) }
+
+    func joined(_ user: String) { owner.post(SessionMessage.joined(user, room: room.name)) }
+    func left(_ user: String) { owner.post(SessionMessage.left(user, room: room.name)) }
+}
