@@ -16,6 +16,18 @@ enum SessionMessage {
         Structure(streamName, [("user", key.user), ("kind", key.kind.name), ("on", on)])
     }
 
+    /// What it is to a graph; `nil` for any other message.
+    static func event(_ structure: Structure, node: String) -> GraphEvent? {
+        guard let user: String = structure["user"] else { return nil }
+        switch structure.name {
+        case joinedName: return .userJoined(node: node, user: user)
+        case leftName: return .userLeft(node: node, user: user)
+        case streamName:
+            return .userStream(node: node, user: user, kind: structure["kind"] ?? "", isOn: structure["on"] ?? false)
+        default: return nil
+        }
+    }
+
     static let declarations = [
         MessageDeclaration(
             joinedName, "Another user has come into the room, or was there when this one came",
