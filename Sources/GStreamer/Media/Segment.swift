@@ -35,7 +35,8 @@ public struct Segment: Equatable, @unchecked Sendable {
     /// The timestamp that has this running time; `nil` outside the segment.
     public func timestamp(at runningTime: ClockTime) -> ClockTime? {
         withUnsafePointer(to: raw) {
-            ClockTime(raw: gst_segment_position_from_running_time($0, GST_FORMAT_TIME, GstClockTime(runningTime.nanoseconds)))
+            ClockTime(
+                raw: gst_segment_position_from_running_time($0, GST_FORMAT_TIME, GstClockTime(runningTime.nanoseconds)))
         }
     }
 

@@ -40,7 +40,8 @@ extension Pad {
             { _, info, context in
                 guard let event = gst_pad_probe_info_get_event(info), event.pointee.type == GST_EVENT_STREAM_START
                 else { return GST_PAD_PROBE_OK }
-                let renamed = gst_event_new_stream_start(Unmanaged<StreamID>.fromOpaque(context!).takeUnretainedValue().id)
+                let renamed = gst_event_new_stream_start(
+                    Unmanaged<StreamID>.fromOpaque(context!).takeUnretainedValue().id)
                 gst_event_set_seqnum(renamed, gst_event_get_seqnum(event))
                 gst_event_set_group_id(renamed, gst_util_group_id_next())
                 gst_event_unref(event)

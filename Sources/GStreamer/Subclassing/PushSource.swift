@@ -157,7 +157,8 @@ open class PushSource: ElementImplementation, ParentClass, @unchecked Sendable {
 
     /// Nothing comes for so long: downstream need not wait for it.
     public func pushGap(at timestamp: ClockTime, duration: ClockTime) {
-        gst_pad_push_event(source.pointee.srcpad, gst_event_new_gap(timestamp.nanoseconds.clock, duration.nanoseconds.clock))
+        gst_pad_push_event(
+            source.pointee.srcpad, gst_event_new_gap(timestamp.nanoseconds.clock, duration.nanoseconds.clock))
     }
 
     /// Another stream begins on the pad. It has the ID that the pad was given.

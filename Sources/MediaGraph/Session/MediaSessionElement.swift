@@ -63,7 +63,8 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
                 },
             properties: [
                 .setting("room", of: Self.self, \.room, "Whoever names the same room meets there"),
-                .setting("user", of: Self.self, \.user, "The name by which the others know this user; empty: the element's"),
+                .setting(
+                    "user", of: Self.self, \.user, "The name by which the others know this user; empty: the element's"),
                 .setting("transport", of: Self.self, \.transport, "What carries the streams between users"),
             ],
             messages: SessionMessage.declarations,
@@ -117,7 +118,9 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
             return (state.inputs, state.outputs)
         }
         for output in outputs { output.join() }
-        for input in inputs { input.publisher.join(membership.room.stream(StreamKey(user: membership.user, kind: input.publisher.kind))) }
+        for input in inputs {
+            input.publisher.join(membership.room.stream(StreamKey(user: membership.user, kind: input.publisher.kind)))
+        }
         Self.log.log(.info, element, "\(membership.user) joined room \(membership.room.name)")
     }
 
@@ -139,7 +142,9 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
     override func requestPad(_ template: String, name: String?) -> GhostPad? {
         if let kind = StreamKind(rawValue: template) { return requestInput(kind) }
         guard let key = OutputKey(template: template, name: name) else {
-            postWarning(.settings, "\(self.name): \(template) is asked for by a user's name, such as \(template.dropLast(2))bob")
+            postWarning(
+                .settings, "\(self.name): \(template) is asked for by a user's name, such as \(template.dropLast(2))bob"
+            )
             return nil
         }
         return requestOutput(key)
@@ -175,6 +180,8 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
         else { return nil }
         add(source)
         let pad = addGhostPad(key.padName, template: key.template, target: target)
+        // A subscription may be there before what reads it, and after.
+        pad.losesBuffersWhileUnlinked()
         let output = Output(key: key, pad: pad, element: source, reader: reader, stream: stream)
         state.withLock { $0.outputs.append(output) }
         output.join()
@@ -192,9 +199,11 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
             input.publisher.appSink.removeDelegate()
             return
         }
-        guard let output = state.withLock({ state in
-            state.outputs.firstIndex { $0.pad.isSame(as: pad) }.map { state.outputs.remove(at: $0) }
-        }) else { return }
+        guard
+            let output = state.withLock({ state in
+                state.outputs.firstIndex { $0.pad.isSame(as: pad) }.map { state.outputs.remove(at: $0) }
+            })
+        else { return }
         output.stream?.remove(output.reader)
         remove(output.element)
         remove(pad)

@@ -10,7 +10,9 @@ enum SessionMessage {
         Structure(joinedName, [("room", room), ("user", user)])
     }
 
-    static func left(_ user: String, room: String) -> Structure { Structure(leftName, [("room", room), ("user", user)]) }
+    static func left(_ user: String, room: String) -> Structure {
+        Structure(leftName, [("room", room), ("user", user)])
+    }
 
     static func stream(_ key: StreamKey, on: Bool) -> Structure {
         Structure(streamName, [("user", key.user), ("kind", key.kind.name), ("on", on)])

@@ -28,7 +28,9 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
             classification: "Source", summary: "A user's stream, as mediasession hands it on",
             author: NodeDefinition.author, padTemplates: [PadTemplate("src", .source, caps: "ANY")],
             properties: [
-                .readOnly("stats", of: SessionReceiver.self, default: Structure("mediagraph-stats"), "What it has counted") {
+                .readOnly(
+                    "stats", of: SessionReceiver.self, default: Structure("mediagraph-stats"), "What it has counted"
+                ) {
                     $0.reader.withLock { $0 }?.statistics.structure ?? Structure("mediagraph-stats")
                 }
             ],

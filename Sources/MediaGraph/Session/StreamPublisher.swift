@@ -71,7 +71,8 @@ final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
         let known = announced.flatMap { $0.stream === stream ? $0 : nil }
         guard let segment = sample.segment, let clock = appSink.clock, let base = appSink.baseTime else {
             owner.postError(
-                .processing, "\(owner.name): \(kind.inputPad) has no times: a session takes streams in time format only")
+                .processing, "\(owner.name): \(kind.inputPad) has no times: a session takes streams in time format only"
+            )
             return .error
         }
         if known.map({ !sample.hasCaps(at: $0.capsIdentity) }) ?? true { stream.setCaps(caps) }
@@ -87,12 +88,15 @@ final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
     }
 
     override func received(_ event: StreamEvent) {
-        guard case .custom(let structure) = event, structure.name == StreamStatus.eventName,
-            let isOn: Bool = structure["on"], !isOn, let stream = stream.withLock({ $0 })
-        else { return }
-        // On is said with the first frame.
-        turn(stream, on: false)
-        announced = nil
+        switch event {
+        case .caps:
+            // A file is sent at the pace at which it would be shown; what is live has its pace.
+            if let isLive = appSink.staticPad("sink")?.upstreamIsLive() { appSink.setSynchronized(!isLive) }
+        case .custom(let structure) where structure.name == StreamStatus.eventName:
+            // On is said with the first frame.
+            if structure["on"] == false { reachedEndOfStream() }
+        default: break
+        }
     }
 
     override func reachedEndOfStream() {

@@ -2,7 +2,8 @@ import MediaGraph
 
 /// What the lines of `run --json` are, by their "event"; the help's list is made of it.
 enum JSONEvent: String, Codable, CaseIterable, Sendable {
-    case start, progress, status, alpha, joined, left, stream, control, message, warning, error, diagnostic, finishing, end
+    case start, progress, status, alpha, joined, left, stream
+    case control, message, warning, error, diagnostic, finishing, end
 
     /// The fields, and where they don't say it, when it comes.
     var fields: String {

@@ -34,10 +34,13 @@ import Testing
         }
     }
 
-    @Test("SE-1 asking for a pad is subscribing: before the user is there, through leaving and coming back, in one graph that goes on")
+    @Test(
+        "SE-1 asking for a pad is subscribing: before the user is there, through leaving and coming back, in one graph that goes on"
+    )
     func leavingAndComingBack() async throws {
         let room = #function
-        let reader = try Graph("mediasession name=call room=\"\(room)\" user=alice  call.video_bob ! rawdatapipe name=bob")
+        let reader = try Graph(
+            "mediasession name=call room=\"\(room)\" user=alice  call.video_bob ! rawdatapipe name=bob")
         let log = Log<String>()
         let times = Log<ClockTime>()
         try reader.rawDataPipe("bob").attach(Recorder(log: log) { times.add($0.runningTime!) })
@@ -59,7 +62,9 @@ import Testing
         await reader.stop()
     }
 
-    @Test("SE-3 every reader gets the very memory that the publisher sent, in its graph and in others; one moment has one time")
+    @Test(
+        "SE-3 every reader gets the very memory that the publisher sent, in its graph and in others; one moment has one time"
+    )
     func byReference() async throws {
         let room = "\"\(#function)\""
         let addresses = Log<UInt>()
@@ -73,7 +78,8 @@ import Testing
                 """)
             for name in ["one", "two"] {
                 try graph.rawDataPipe(name).receive { [weak graph] frame in
-                    try addresses.add(frame.plane(.y).bytes.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) })
+                    try addresses.add(
+                        frame.plane(.y).bytes.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) })
                     let base = try graph?.element("call").baseTime
                     moments.add(frame.runningTime!.nanoseconds + (base?.nanoseconds ?? 0))
                 }
@@ -119,7 +125,9 @@ import Testing
         for graph in [stuck, reader, bob] { await graph.stop() }
     }
 
-    @Test("SE-4 a pipe that can't take a user's stream is warned of by name; its graph and the user's other readers go on")
+    @Test(
+        "SE-4 a pipe that can't take a user's stream is warned of by name; its graph and the user's other readers go on"
+    )
     func unsuitableReader() async throws {
         let room = "\"\(#function)\""
         let reader = try Graph(
@@ -214,6 +222,50 @@ import Testing
         }
         pipeline.setState(.null)
         await bob.stop()
+    }
+
+    @Test(
+        "SE-1 a subscription that nobody reads yet loses frames, and what is linked to it later gets the stream whole")
+    func linkedLater() async throws {
+        let room = "\"\(#function)\""
+        let (bob, source) = try publisher("bob", room: room)
+        try await bob.start()
+        let pipeline = try Pipeline(parsing: "mediasession name=call room=\(room) user=alice")
+        let failures = Log<String>()
+        pipeline.onMessage { if case .error(let report) = $0.kind { failures.add("\(report)") } }
+        pipeline.setState(.playing)
+        let pad = try #require(pipeline.element(named: "call")?.requestPad("video_bob"))
+        for _ in 0..<5 { try Self.send(source) }
+        let pipe = try #require(Element(factory: "rawdatapipe"))
+        let log = Log<String>()
+        try NodeDoor.attach(Recorder(log: log), memoryMode: nil, to: pipe)
+        pipeline.add(pipe)
+        pipe.syncStateWithParent()
+        #expect(pad.link(to: try #require(pipe.staticPad("sink"))))
+        #expect(
+            waitUntil {
+                try? Self.send(source)
+                return log.all.count > 2
+            })
+        #expect(log.all.prefix(2) == ["on", "frame"])
+        #expect(failures.all == [])
+        pipeline.setState(.null)
+        await bob.stop()
+    }
+
+    @Test("SE-1 a file is sent into a session at the pace at which it would be shown")
+    func fileAtItsPace() async throws {
+        let room = "\"\(#function)\""
+        let sink = try Graph("videotestsrc num-buffers=5 ! call.camera  mediasession name=call room=\(room) user=bob")
+        try await sink.start()
+        let synchronized = try #require(sink.pipeline.allElements.first { $0.factoryName == "appsink" })
+        #expect(waitUntil { (try? synchronized.property("sync", as: Bool.self)) == true })
+        await sink.stop()
+        let live = try Graph("videotestsrc is-live=true ! call.camera  mediasession name=call room=\(room) user=bob")
+        try await live.start()
+        let free = try #require(live.pipeline.allElements.first { $0.factoryName == "appsink" })
+        #expect(try free.property("sync", as: Bool.self) == false)
+        await live.stop()
     }
 
     @Test("SE-2 what sends is linked before the session is joined: later it is refused, with a warning")
