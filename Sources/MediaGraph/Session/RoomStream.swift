@@ -19,8 +19,12 @@ final class RoomStream: Sendable {
     let id: String
     private let state = Mutex(State())
 
-    init(_ key: StreamKey, room: String) {
+    /// Called when the first reader has come or the last has gone, with no lock held.
+    private let demandChanged: @Sendable () -> Void
+
+    init(_ key: StreamKey, room: String, demandChanged: @escaping @Sendable () -> Void = {}) {
         self.key = key
+        self.demandChanged = demandChanged
         id = "\(room)/\(key.user)/\(key.kind.name)"
     }
 
@@ -35,9 +39,13 @@ final class RoomStream: Sendable {
             if let timing = state.timing { reader.signal(.timing(timing)) }
             if state.isOn { reader.signal(.status(true)) }
         }
+        demandChanged()
     }
 
-    func remove(_ reader: StreamReader) { state.withLock { $0.readers.removeAll { $0 === reader } } }
+    func remove(_ reader: StreamReader) {
+        state.withLock { $0.readers.removeAll { $0 === reader } }
+        demandChanged()
+    }
 
     /// Whether anybody reads it.
     var hasReaders: Bool { state.withLock { !$0.readers.isEmpty } }

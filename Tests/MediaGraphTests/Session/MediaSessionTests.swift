@@ -165,7 +165,7 @@ import Testing
         let (second, _) = try publisher("bob", room: room)
         try await first.start()
         let error = await #expect(throws: GraphError.self) { try await second.start() }
-        #expect("\(error!)".contains("user \"bob\": expected a name that nobody in room"), "\(error!)")
+        #expect("\(error!)".contains("user \"bob\": expected a name that nobody in the room has"), "\(error!)")
         await first.stop()
         try await second.start()
         await second.stop()

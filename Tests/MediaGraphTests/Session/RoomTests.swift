@@ -37,7 +37,7 @@ import Testing
         try room.join(first)
         #expect(
             throws: MediaGraphError.alreadyInUse(
-                .init("user \"alice\"", expected: "a name that nobody in room \"same name\" has"))
+                .init("user \"alice\"", expected: "a name that nobody in the room has"))
         ) { try room.join(second) }
         room.leave(second)
         #expect(room.users == ["alice"])
