@@ -1,13 +1,13 @@
 import CGStreamer
 
 /// How a buffer's planes lie in it (`GstVideoMeta`), for whoever carries it elsewhere. A value.
-public struct VideoLayout: Sendable, Hashable {
+public struct VideoLayout: Sendable, Hashable, Codable {
     private var format: UInt32
     private var width, height: UInt32
     private var planes: [Plane]
 
-    private struct Plane: Sendable, Hashable {
-        var offset: Int
+    private struct Plane: Sendable, Hashable, Codable {
+        var offset: UInt
         var stride: Int32
     }
 
@@ -16,34 +16,19 @@ public struct VideoLayout: Sendable, Hashable {
         (width, height) = (meta.width, meta.height)
         let offsets = [meta.offset.0, meta.offset.1, meta.offset.2, meta.offset.3]
         let strides = [meta.stride.0, meta.stride.1, meta.stride.2, meta.stride.3]
-        planes = zip(offsets, strides).prefix(Int(min(meta.n_planes, 4))).map { Plane(offset: Int($0), stride: $1) }
-    }
-
-    public var text: String {
-        ([format, width, height].map { "\($0)" } + planes.map { "\($0.offset):\($0.stride)" }).joined(separator: "/")
-    }
-
-    /// What `text` gave.
-    public init?(_ text: String) {
-        let parts = text.split(separator: "/")
-        guard parts.count > 3, parts.count <= 7, let format = UInt32(parts[0]), let width = UInt32(parts[1]),
-            let height = UInt32(parts[2]), format < 1000, width <= 32767, height <= 32767
-        else { return nil }
-        (self.format, self.width, self.height) = (format, width, height)
-        planes = []
-        for part in parts.dropFirst(3) {
-            let numbers = part.split(separator: ":")
-            guard numbers.count == 2, let offset = Int(numbers[0]), let stride = Int32(numbers[1]), offset >= 0
-            else { return nil }
-            planes.append(Plane(offset: offset, stride: stride))
-        }
+        planes = zip(offsets, strides).prefix(Int(min(meta.n_planes, 4))).map { Plane(offset: UInt($0), stride: $1) }
     }
 
     fileprivate func add(to buffer: UnsafeMutablePointer<GstBuffer>) {
-        var offsets = planes.map { gsize($0.offset) } + [gsize](repeating: 0, count: 4 - planes.count)
-        var strides = planes.map(\.stride) + [Int32](repeating: 0, count: 4 - planes.count)
+        // It may have come from elsewhere.
+        guard format < 1000, gst_video_format_get_info(GstVideoFormat(rawValue: format)) != nil else { return }
+        var (offsets, strides) = ([gsize](repeating: 0, count: 4), [Int32](repeating: 0, count: 4))
+        for (index, plane) in planes.prefix(4).enumerated() {
+            (offsets[index], strides[index]) = (gsize(plane.offset), plane.stride)
+        }
         gst_buffer_add_video_meta_full(
-            buffer, GST_VIDEO_FRAME_FLAG_NONE, GstVideoFormat(rawValue: format), width, height, UInt32(planes.count),
+            buffer, GST_VIDEO_FRAME_FLAG_NONE, GstVideoFormat(rawValue: format), width, height,
+            UInt32(min(planes.count, 4)),
             &offsets, &strides)
     }
 }

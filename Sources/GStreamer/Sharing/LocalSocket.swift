@@ -1,5 +1,5 @@
 import CGIO
-import Glibc
+import Foundation
 
 /// Messages between processes of one machine, each whole or not at all, in order, some with a file (a Unix socket of
 /// type SEQPACKET).
@@ -82,9 +82,8 @@ public final class LocalSocket: @unchecked Sendable {
     }
 
     /// Never waits. The descriptor stays the caller's.
-    public func send(_ text: String, descriptor: Int32? = nil) -> Outcome {
-        var text = text
-        return text.withUTF8 { bytes in
+    public func send(_ message: Data, descriptor: Int32? = nil) -> Outcome {
+        message.withUnsafeBytes { bytes in
             var vector = GOutputVector(buffer: bytes.baseAddress, size: gsize(bytes.count))
             var message: UnsafeMutablePointer<GSocketControlMessage>?
             if let descriptor {
@@ -106,17 +105,17 @@ public final class LocalSocket: @unchecked Sendable {
 
     /// The next message, with its file, which is the caller's to close; waits. `nil` when the other side, or this one, has
     /// closed.
-    public func receive() -> (text: String, descriptor: Int32?)? {
+    public func receive() -> (message: Data, descriptor: Int32?)? {
         while waitForInput() {
             var descriptor: Int32?
             var messages: UnsafeMutablePointer<UnsafeMutablePointer<GSocketControlMessage>?>?
             var count: Int32 = 0
             var error: UnsafeMutablePointer<GError>?
-            let text = withUnsafeTemporaryAllocation(byteCount: Self.limit, alignment: 1) { bytes -> String? in
+            let message = withUnsafeTemporaryAllocation(byteCount: Self.limit, alignment: 1) { bytes -> Data? in
                 var vector = GInputVector(buffer: bytes.baseAddress, size: gsize(bytes.count))
                 let read = g_socket_receive_message(raw, nil, &vector, 1, &messages, &count, nil, nil, &error)
                 guard read > 0 else { return nil }
-                return String(decoding: bytes[..<Int(read)], as: UTF8.self)
+                return Data(bytes[..<Int(read)])
             }
             for index in 0..<Int(count) {
                 guard let message = messages?[index] else { continue }
@@ -129,16 +128,14 @@ public final class LocalSocket: @unchecked Sendable {
                 {
                     for place in 0..<Int(length) {
                         // One is all that a message has; a peer that sends more wants to fill our table.
-                        if descriptor == nil { descriptor = list[place] } else { Glibc.close(list[place]) }
+                        if descriptor == nil { descriptor = list[place] } else { closeFile(list[place]) }
                     }
                     g_free(list)
                 }
                 g_object_unref(message)
             }
             g_free(messages)
-            if let text {
-                return (text, descriptor)
-            }
+            if let message { return (message, descriptor) }
             let isEmpty = g_error_matches(error, g_io_error_quark(), Int32(G_IO_ERROR_WOULD_BLOCK.rawValue)) != 0
             g_clear_error_of(error)
             guard isEmpty else { return nil }
@@ -156,5 +153,8 @@ public final class LocalSocket: @unchecked Sendable {
         g_socket_shutdown(raw, 1, 1, nil)
     }
 }
+
+/// `close` is the socket's own here.
+private func closeFile(_ descriptor: Int32) { close(descriptor) }
 
 private func g_clear_error_of(_ error: UnsafeMutablePointer<GError>?) { if let error { g_error_free(error) } }

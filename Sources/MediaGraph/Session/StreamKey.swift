@@ -1,5 +1,5 @@
 /// What a user sends into a session.
-enum StreamKind: String, Sendable, CaseIterable {
+enum StreamKind: String, Sendable, CaseIterable, Codable {
     case camera, share
     /// A second camera channel (ZEGO's auxiliary publish channel).
     case cameraAux = "camera_aux"
@@ -35,7 +35,7 @@ enum StreamKind: String, Sendable, CaseIterable {
 }
 
 /// One stream of a room.
-struct StreamKey: Sendable, Hashable {
+struct StreamKey: Sendable, Hashable, Codable {
     var user: String
     var kind: StreamKind
 }

@@ -1,9 +1,10 @@
+import Foundation
 import GStreamer
 
-/// What processes of a room tell each other: GStreamer's structures as text, one a message.
-enum PeerMessage: Sendable {
+/// What processes of a room tell each other: JSON, one a message.
+enum PeerMessage: Sendable, Codable {
     /// First on every connection: who is there.
-    case hello(users: [String])
+    case hello(version: Int, users: [String])
     case joined(String)
     case left(String)
     /// The other side wants a stream of this one's, or no longer.
@@ -11,9 +12,9 @@ enum PeerMessage: Sendable {
     case unread(StreamKey)
     // What a stream's readers are told.
     case begin(StreamKey)
-    case caps(StreamKey, Caps)
-    /// How much later than its timestamps a buffer may come.
-    case latency(StreamKey, ClockTime)
+    case caps(StreamKey, SharedCaps)
+    /// How much later than its timestamps a buffer may come, in nanoseconds.
+    case latency(StreamKey, UInt64)
     case status(StreamKey, Bool)
     /// Its bytes lie in shared memory; the message has that memory's file the first time.
     case buffer(StreamKey, SharedBuffer)
@@ -23,85 +24,39 @@ enum PeerMessage: Sendable {
     case forget(memory: UInt64)
 
     /// Raised when processes of different versions could no longer talk.
-    static let version: UInt32 = 1
+    static let version = 1
 
-    var text: String { structure.description }
-
-    private var structure: Structure {
-        switch self {
-        case .hello(let users):
-            // A name has no slash.
-            Structure("hello", [("version", Self.version), ("users", users.joined(separator: "/"))])
-        case .joined(let user): Structure("joined", [("user", user)])
-        case .left(let user): Structure("left", [("user", user)])
-        case .read(let key): Structure("read", key.fields)
-        case .unread(let key): Structure("unread", key.fields)
-        case .begin(let key): Structure("begin", key.fields)
-        case .caps(let key, let caps): Structure("caps", key.fields + [("caps", "\(caps)")])
-        case .latency(let key, let time): Structure("latency", key.fields + [("time", time.nanoseconds)])
-        case .status(let key, let isOn): Structure("status", key.fields + [("on", isOn)])
-        case .buffer(let key, let buffer): Structure("buffer", key.fields + buffer.fields)
-        case .release(let memory): Structure("release", [("memory", memory)])
-        case .forget(let memory): Structure("forget", [("memory", memory)])
-        }
+    var bytes: Data {
+        // Nothing in a message can't be encoded.
+        (try? JSONEncoder().encode(self)) ?? Data()
     }
 
     /// `nil` for what is no message of this version.
-    init?(_ text: String) {
-        guard let structure = Structure(parsing: text) else { return nil }
-        let user: String? = structure["user"]
-        let key = StreamKey(structure)
-        switch structure.name {
-        case "hello":
-            guard structure["version"] == Self.version, let users: String = structure["users"] else { return nil }
-            self = .hello(users: users.split(separator: "/").map(String.init))
-        case "joined":
-            guard let user else { return nil }
-            self = .joined(user)
-        case "left":
-            guard let user else { return nil }
-            self = .left(user)
-        case "release":
-            guard let memory: UInt64 = structure["memory"] else { return nil }
-            self = .release(memory: memory)
-        case "forget":
-            guard let memory: UInt64 = structure["memory"] else { return nil }
-            self = .forget(memory: memory)
-        default:
-            guard let key else { return nil }
-            self.init(structure, key)
-        }
-    }
-
-    private init?(_ structure: Structure, _ key: StreamKey) {
-        switch structure.name {
-        case "read": self = .read(key)
-        case "unread": self = .unread(key)
-        case "begin": self = .begin(key)
-        case "caps":
-            guard let text: String = structure["caps"], let caps = Caps(text), caps.isFixed else { return nil }
-            self = .caps(key, caps)
-        case "latency":
-            guard let time: UInt64 = structure["time"] else { return nil }
-            self = .latency(key, ClockTime(nanoseconds: time))
-        case "status":
-            guard let isOn: Bool = structure["on"] else { return nil }
-            self = .status(key, isOn)
-        case "buffer":
-            guard let buffer = SharedBuffer(structure) else { return nil }
-            self = .buffer(key, buffer)
-        default: return nil
-        }
+    init?(_ bytes: Data) {
+        guard let message = try? JSONDecoder().decode(PeerMessage.self, from: bytes) else { return nil }
+        if case .hello(let version, _) = message, version != Self.version { return nil }
+        self = message
     }
 }
 
-extension StreamKey {
-    fileprivate var fields: [(String, any ValueConvertible)] { [("user", user), ("kind", kind.rawValue)] }
+/// Caps on their way to another process.
+struct SharedCaps: Sendable, Codable {
+    let caps: Caps
 
-    fileprivate init?(_ structure: Structure) {
-        guard let user: String = structure["user"], let name: String = structure["kind"],
-            let kind = StreamKind(rawValue: name)
-        else { return nil }
-        self.init(user: user, kind: kind)
+    init(_ caps: Caps) { self.caps = caps }
+
+    init(from decoder: any Decoder) throws {
+        let text = try decoder.singleValueContainer().decode(String.self)
+        // What isn't even a media type GStreamer complains of as of a programmer's fault.
+        guard text.wholeMatch(of: /[a-z]+\/[a-z0-9.+-]+([,(].*)?/) != nil, let caps = Caps(text), caps.isFixed else {
+            throw DecodingError.dataCorrupted(
+                .init(codingPath: decoder.codingPath, debugDescription: "no caps: \(text)"))
+        }
+        self.caps = caps
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode("\(caps)")
     }
 }

@@ -67,7 +67,7 @@ final class RoomLink: Sendable {
     private func add(_ peer: RoomPeer) {
         state.withLock { state in
             state.peers.append(peer)
-            peer.send(.hello(users: state.users.keys.sorted()))
+            peer.send(.hello(version: PeerMessage.version, users: state.users.keys.sorted()))
         }
         peer.start()
     }

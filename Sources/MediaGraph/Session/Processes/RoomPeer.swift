@@ -1,3 +1,4 @@
+import Foundation
 import GStreamer
 import Synchronization
 
@@ -25,16 +26,16 @@ final class RoomPeer: Sendable {
 
     /// What can't be sent at once will never be: the other side is stuck, and as good as gone.
     func send(_ message: PeerMessage) {
-        if socket.send(message.text) != .sent { socket.close() }
+        if socket.send(message.bytes) != .sent { socket.close() }
     }
 
     /// A buffer that can't be sent at once is lost to this one; false then.
-    func send(_ text: String, descriptor: Int32?) -> Bool { socket.send(text, descriptor: descriptor) == .sent }
+    func send(_ bytes: Data, descriptor: Int32?) -> Bool { socket.send(bytes, descriptor: descriptor) == .sent }
 
     private func run() {
-        while let (text, descriptor) = socket.receive() {
+        while let (bytes, descriptor) = socket.receive() {
             let file = descriptor.map(ReceivedFile.init)
-            guard let message = PeerMessage(text), handle(message, file) else { break }
+            guard let message = PeerMessage(bytes), handle(message, file) else { break }
         }
         socket.close()
         let users = state.withLock { state in
@@ -48,7 +49,7 @@ final class RoomPeer: Sendable {
     /// False for what makes no sense.
     private func handle(_ message: PeerMessage, _ file: ReceivedFile?) -> Bool {
         switch message {
-        case .hello(let users):
+        case .hello(_, let users):
             for user in users { join(user) }
         case .joined(let user): join(user)
         case .left(let user):
@@ -59,8 +60,8 @@ final class RoomPeer: Sendable {
         case .release(let memory): room.release(memory, by: self)
         case .forget(let memory): state.withLock { $0.memories[memory] = nil }
         case .begin(let key): stream(key)?.begin()
-        case .caps(let key, let caps): stream(key)?.setCaps(caps)
-        case .latency(let key, let time): stream(key)?.setTiming(.machine(latency: time))
+        case .caps(let key, let caps): stream(key)?.setCaps(caps.caps)
+        case .latency(let key, let time): stream(key)?.setTiming(.machine(latency: ClockTime(nanoseconds: time)))
         case .status(let key, let isOn): _ = stream(key)?.setStatus(isOn)
         case .buffer(let key, let shared): return show(shared, on: stream(key), file)
         }
@@ -86,7 +87,7 @@ final class RoomPeer: Sendable {
         let socket = socket
         let buffer = memory.buffer(count: shared.length) {
             // As good as sent, or there is nobody who waits for it.
-            _ = socket.send(PeerMessage.release(memory: shared.memory).text)
+            _ = socket.send(PeerMessage.release(memory: shared.memory).bytes)
         }
         guard let buffer else { return false }
         shared.describe(buffer.access)

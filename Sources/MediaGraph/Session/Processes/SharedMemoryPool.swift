@@ -2,10 +2,10 @@ import GStreamer
 
 /// The memories in which one stream's buffers are shown to other processes, and who still reads which. Pure.
 ///
-/// Bounded: whoever keeps all of them keeps the stream from itself and the others of that stream in other processes, never
-/// from anybody in this one.
+/// Bounded: a holder that keeps what it has been shown gets no more, and takes nothing from the others.
 struct SharedMemoryPool<Holder: Hashable & Sendable>: Sendable {
-    static var limit: Int { 8 }
+    /// What one holder may keep: as many as wait at a reader, the one that is shown, and one on its way.
+    static var share: Int { 4 }
 
     private struct Slot: Sendable {
         let memory: SharedMemory
@@ -27,8 +27,9 @@ struct SharedMemoryPool<Holder: Hashable & Sendable>: Sendable {
         var replaced: UInt64?
     }
 
-    /// One that nobody reads, with room for so much; `nil` at the limit.
-    mutating func free(_ size: Int) -> Place? {
+    /// One that nobody reads, with room for so much; `nil` when there is no memory. `holders` is how many may keep some.
+    mutating func free(_ size: Int, holders: Int) -> Place? {
+        let limit = holders * Self.share + 1
         let free = slots.filter { $0.value.holders.isEmpty }
         let fitting = free.filter { $0.value.memory.size >= size }
         if let fit = fitting.min(by: { ($0.value.memory.size, $0.key) < ($1.value.memory.size, $1.key) }) {
@@ -36,11 +37,11 @@ struct SharedMemoryPool<Holder: Hashable & Sendable>: Sendable {
         }
         // Those of another size make room.
         var replaced: UInt64?
-        if slots.count >= Self.limit {
+        if slots.count >= limit {
             replaced = free.keys.min()
             if let replaced { slots[replaced] = nil }
         }
-        guard slots.count < Self.limit, let memory = SharedMemory(size: size) else { return nil }
+        guard slots.count < limit, let memory = SharedMemory(size: size) else { return nil }
         let id = nextID()
         slots[id] = Slot(memory: memory)
         return Place(id: id, memory: memory, replaced: replaced)
@@ -48,6 +49,9 @@ struct SharedMemoryPool<Holder: Hashable & Sendable>: Sendable {
 
     /// Whether the holder gets the file along with its first message.
     func isNew(_ id: UInt64, to holder: Holder) -> Bool { slots[id].map { !$0.knownTo.contains(holder) } ?? false }
+
+    /// Whether the holder may keep one more.
+    func hasRoom(_ holder: Holder) -> Bool { slots.values.count { $0.holders.contains(holder) } < Self.share }
 
     mutating func hold(_ id: UInt64, _ holder: Holder) {
         slots[id]?.holders.insert(holder)

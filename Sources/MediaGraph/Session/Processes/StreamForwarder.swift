@@ -45,8 +45,8 @@ final class StreamForwarder: Sendable {
             state.peers.append(peer)
             guard state.hasBegun else { return }
             peer.send(.begin(stream.key))
-            if let caps = state.caps { peer.send(.caps(stream.key, caps)) }
-            if let timing = state.timing { peer.send(.latency(stream.key, timing.latency)) }
+            if let caps = state.caps { peer.send(.caps(stream.key, SharedCaps(caps))) }
+            if let timing = state.timing { peer.send(.latency(stream.key, timing.latency.nanoseconds)) }
             if state.isOn { peer.send(.status(stream.key, true)) }
         }
     }
@@ -84,10 +84,10 @@ final class StreamForwarder: Sendable {
                 message = .begin(stream.key)
             case .caps(let caps):
                 state.caps = caps
-                message = .caps(stream.key, caps)
+                message = .caps(stream.key, SharedCaps(caps))
             case .timing(let timing):
                 state.timing = timing
-                message = .latency(stream.key, timing.latency)
+                message = .latency(stream.key, timing.latency.nanoseconds)
             case .status(let isOn):
                 state.isOn = isOn
                 message = .status(stream.key, isOn)
@@ -97,20 +97,24 @@ final class StreamForwarder: Sendable {
     }
 
     private func show(_ buffer: UnmanagedBuffer) {
-        let (place, timing) = state.withLock { ($0.pool.free(buffer.access.size), $0.timing) }
+        let (place, timing) = state.withLock { ($0.pool.free(buffer.access.size, holders: $0.peers.count), $0.timing) }
         guard let place, place.memory.copy(buffer.access) else { return reader.lose(buffer) }
         let taken = buffer.take()
         let moment = taken.access.presentationTimestamp.flatMap { timing?.moment(of: $0) }
         let message = PeerMessage.buffer(
             stream.key,
             SharedBuffer(taken.access, in: place.id, capacity: place.memory.size, moment: moment))
-        let text = message.text
+        let bytes = message.bytes
         state.withLock { state in
             for peer in state.peers {
                 if let replaced = place.replaced { peer.send(.forget(memory: replaced)) }
                 let holder = ObjectIdentifier(peer)
+                guard state.pool.hasRoom(holder) else {
+                    reader.statistics.countDrop()
+                    continue
+                }
                 let file = state.pool.isNew(place.id, to: holder) ? place.memory.descriptor : nil
-                if peer.send(text, descriptor: file) { state.pool.hold(place.id, holder) }
+                if peer.send(bytes, descriptor: file) { state.pool.hold(place.id, holder) }
             }
         }
         reader.statistics.countFrame()
