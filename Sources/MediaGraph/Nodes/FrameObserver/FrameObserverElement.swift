@@ -137,7 +137,8 @@ final class FrameObserverElement: InPlaceTransform, ConfigurableElement, @unchec
 
     override func setCaps(_ caps: Caps) -> Bool {
         self.caps = caps
-        slot.markChanged()
+        // The preference stays: only the observer changes that.
+        plan = nil
         return true
     }
 
@@ -145,18 +146,23 @@ final class FrameObserverElement: InPlaceTransform, ConfigurableElement, @unchec
 
     override func beforeBuffer() { if slot.takeChange() { takeOver() } }
 
-    /// Something was set since the last frame.
+    /// Another observer was set since the last frame, or the one that is there prefers something else.
     private func takeOver() {
         observer = slot.wanted
+        observer?.forgetPreference()
         plan = nil
         setPassthrough(observer?.mode != .readWrite)
     }
 
-    /// Asks for the preference where it hasn't been since something changed.
     private func makePlan(_ observer: ObserverHandle, _ caps: Caps) throws(MediaGraphError) -> ObserverPlan {
-        let preference = try observer.preference()
+        let (preference, isNew) = try observer.preference()
         let plan = try ObserverPlan(caps, preference, edits: observer.mode == .readWrite)
         self.plan = plan
+        if isNew { tell(preference, of: observer) }
+        return plan
+    }
+
+    private func tell(_ preference: FramePreference, of observer: ObserverHandle) {
         Self.log.log(
             .info, raw: instance.element,
             "observer \(observer.name) prefers \(preference.format.gstreamerName)"
@@ -169,7 +175,6 @@ final class FrameObserverElement: InPlaceTransform, ConfigurableElement, @unchec
                     ("position", settings.current.position.nick), ("format", preference.format.gstreamerName),
                     ("rotation-applied", preference.appliesRotation), ("mirror-applied", preference.appliesMirror),
                 ]))
-        return plan
     }
 
     override func transformInPlace(_ buffer: BufferAccess) -> FlowReturn {
