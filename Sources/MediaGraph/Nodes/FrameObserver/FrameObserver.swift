@@ -98,7 +98,7 @@ public enum ObserverMode: Int32, PropertyEnum {
 }
 
 /// The properties of `frameobserver`.
-struct FrameObserverSettings: Sendable {
+struct FrameObserverSettings: HandlerSettings {
     var handler = ""
     var options = ""
     var position = FramePosition.postCapture

@@ -4,17 +4,18 @@ import Synchronization
 
 /// An observer's change while data flows, from Swift or by properties.
 extension FrameObserverElement {
-    /// Gives the node an observer from Swift, or takes it away. The structure is taken over unless this throws.
+    /// Gives the node an observer from Swift, or takes away what it has. The structure is taken over unless this throws.
     func attach(_ abi: MGFrameObserver?) throws(MediaGraphError) {
         guard let abi else {
             slot.attach(nil)
-            return
+            return clearHandlerProperties()
         }
         try check(abi.edits != 0 ? .readWrite : .readOnly, of: loadName(abi.name))
         try checkFormat()
         let handle = ObserverHandle(abi)
         handle.registered(at: instance)
         slot.attach(handle)
+        clearHandlerProperties()
         Self.log.log(.info, raw: instance.element, "observer \(handle.name) attached, \(handle.mode.nick)")
     }
 

@@ -3,15 +3,16 @@ import GStreamer
 
 /// A handler's change while data flows, from Swift or by properties.
 extension PreprocessorElement {
-    /// Gives the node a handler from Swift, or takes it away. The structure is taken over unless this throws.
+    /// Gives the node a handler from Swift, or takes away what it has. The structure is taken over unless this throws.
     func attach(_ abi: MGVideoProcessor?) throws(MediaGraphError) {
         guard let abi else {
             slot.attach(nil)
-            return
+            return clearHandlerProperties()
         }
         let formats = formatList(loadName(abi.formats))
         let renegotiates = try checkFormats(formats, of: loadName(abi.name))
         slot.attach(ProcessorHandle(abi))
+        clearHandlerProperties()
         Self.log.log(.info, raw: instance.element, "handler \(loadName(abi.name)) attached")
         if renegotiates { renegotiate() }
     }

@@ -30,7 +30,7 @@ public enum LatePolicy: Int32, PropertyEnum {
 }
 
 /// The properties of `preprocessor`.
-struct PreprocessorSettings: Sendable {
+struct PreprocessorSettings: HandlerSettings {
     var handler = ""
     var options = ""
     var onError = FailurePolicy.stop
