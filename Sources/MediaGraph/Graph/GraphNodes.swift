@@ -211,7 +211,8 @@ extension Graph {
     /// source's first frame that lets ``start()`` return. `leaky-type`, `block` and `max-buffers` are what `backpressure` and
     /// `max-frames` are of a `videosource`; `caps` limits what may be sent; signals aren't emitted.
     ///
-    /// Throws `wrongUsage` for an appsrc that is first looked up while the graph runs.
+    /// Throws `wrongUsage` for an appsrc that is first looked up while the graph runs, whose `caps` aren't fixed, or that says
+    /// by its `stream-type` that it can seek.
     public func videoSource(_ name: String) throws(GraphError) -> VideoSourceNode {
         let element = try element(name)
         guard StockNodes.isSource(element) else {
