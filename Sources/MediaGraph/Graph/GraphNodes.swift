@@ -180,6 +180,9 @@ public struct RawDataPipeNode: GraphNode {
     /// The pipe's frames, owned (`memory-mode=heap`): each may be kept and sent to other tasks. One sequence a pipe, read
     /// by one task. It holds up to the pipe's `max-frames`; then a live stream loses its oldest frames, counted in
     /// `statistics.dropped`, and any other waits. It throws the graph's error, and ends when the graph does.
+    ///
+    /// It also ends, for good, when the task that reads it is cancelled, or when nobody holds it any more: the graph goes on,
+    /// and the pipe's frames are lost and counted. To read again, stop the graph, ``detach()``, and ask for `frames` anew.
     public var frames: FrameSequence {
         get throws(MediaGraphError) {
             let channel = FrameChannel()
