@@ -6,7 +6,8 @@ import Testing
 /// The sizes that pipes deliver, over many sizes and pixel aspects.
 @Suite struct ResolutionTests {
     private static let sides = [
-        1, 2, 3, 8, 10, 11, 17, 89, 90, 91, 101, 180, 239, 240, 404, 405, 480, 573, 576, 720, 1080, 1366, 1919, 2160, 4096,
+        1, 2, 3, 8, 10, 11, 17, 89, 90, 91, 101, 180, 239, 240, 404, 405, 480, 573, 576, 720, 1080, 1366, 1919, 2160,
+        4096,
     ]
     private static let aspects = [
         (1, 1), (4, 3), (3, 4), (16, 15), (12, 11), (10, 11), (8, 9), (59, 54), (118, 81), (40, 33), (64, 45), (32, 27),
