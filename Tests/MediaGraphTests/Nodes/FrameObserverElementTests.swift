@@ -103,13 +103,13 @@ import Testing
         harness.setSourceCaps("video/x-raw(memory:DMABuf),format=I420,width=16,height=4,framerate=30/1")
         harness.push([UInt8](repeating: 9, count: 96))
         let observer = ObserverHarness.Observer { _ in .pass }
-        let error = #expect(throws: MediaGraphError.self) {
+        let error = try #require(throws: MediaGraphError.self) {
             try NodeDoor.attach(MGFrameObserver(observer, name: "test"), to: element)
         }
-        let property = #expect(throws: PropertyError.self) { try element.setProperty("handler", to: "count") }
-        #expect(error?.code == .unsupported)
-        #expect(error?.detail.expected.contains("video/x-raw") == true, "\(error!)")
-        for text in ["\(error!)", "\(property!)"] {
+        let property = try #require(throws: PropertyError.self) { try element.setProperty("handler", to: "count") }
+        #expect(error.code == .unsupported)
+        #expect(error.detail.expected.contains("video/x-raw"), "\(error)")
+        for text in ["\(error)", "\(property)"] {
             #expect(text.contains("memory:DMABuf") && text.contains("from upstream"), "\(text)")
         }
         #expect(harness.push([UInt8](repeating: 9, count: 96)) == .ok)
