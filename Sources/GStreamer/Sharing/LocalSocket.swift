@@ -14,7 +14,7 @@ public final class LocalSocket: @unchecked Sendable {
 
         fileprivate init(_ error: UnsafeMutablePointer<GError>?) {
             description = error.map { String(cString: $0.pointee.message) } ?? "unknown"
-            g_clear_error_of(error)
+            free(error)
         }
     }
 
@@ -97,7 +97,7 @@ public final class LocalSocket: @unchecked Sendable {
             let count: Int32 = message == nil ? 0 : 1
             let sent = g_socket_send_message(raw, nil, &vector, 1, &message, count, Int32(MSG_NOSIGNAL), nil, &error)
             guard sent < 0 else { return .sent }
-            defer { g_clear_error_of(error) }
+            defer { free(error) }
             return g_error_matches(error, g_io_error_quark(), Int32(G_IO_ERROR_WOULD_BLOCK.rawValue)) != 0
                 ? .full : .closed
         }
@@ -137,7 +137,7 @@ public final class LocalSocket: @unchecked Sendable {
             g_free(messages)
             if let message { return (message, descriptor) }
             let isEmpty = g_error_matches(error, g_io_error_quark(), Int32(G_IO_ERROR_WOULD_BLOCK.rawValue)) != 0
-            g_clear_error_of(error)
+            free(error)
             guard isEmpty else { return nil }
         }
         return nil
@@ -157,4 +157,4 @@ public final class LocalSocket: @unchecked Sendable {
 /// `close` is the socket's own here.
 private func closeFile(_ descriptor: Int32) { close(descriptor) }
 
-private func g_clear_error_of(_ error: UnsafeMutablePointer<GError>?) { if let error { g_error_free(error) } }
+private func free(_ error: UnsafeMutablePointer<GError>?) { if let error { g_error_free(error) } }

@@ -16,13 +16,13 @@ import Testing
         let file = folder.appendingPathComponent("Client.swift")
         let source = imports.map { "import \($0)\n" }.joined() + "\n\(body)\n"
         try source.write(to: file, atomically: true, encoding: .utf8)
-        let flags = try ChildProcess.run("pkg-config", ["--cflags", "gstreamer-video-1.0", "gstreamer-app-1.0"])
+        let flags = try ChildProcess.run("pkg-config", ["--cflags", "gstreamer-video-1.0", "gio-unix-2.0"])
         let build = ChildProcess.buildFolder
         // To SIL: lifetimes and ownership are checked there, after the types.
         var arguments = [
             "-emit-sil", "-o", "/dev/null", "-swift-version", "6", "-I", build.appendingPathComponent("Modules").path,
         ]
-        for module in ["CGStreamer", "CMediaGraphABI"] {
+        for module in ["CGIO", "CGStreamer", "CMediaGraphABI"] {
             let map = root.appendingPathComponent("Sources/\(module)/module.modulemap").path
             arguments += ["-Xcc", "-fmodule-map-file=\(map)"]
         }
