@@ -14,7 +14,7 @@
 // `destroy` (or `release`) is called once, when nothing will be called with it any more. A function with an MGError answers
 // 0, and fills it, when it fails, but for `process`, `frame` and `end`, which answer MG_FAILED.
 
-#define MEDIAGRAPH_ABI_VERSION 2u
+#define MEDIAGRAPH_ABI_VERSION 3u
 
 typedef struct {
     int32_t code;  // MediaGraphError.Code; 0: none
@@ -122,30 +122,37 @@ typedef struct {
 
 static const int32_t MG_REFUSED = 0, MG_ACCEPTED = 1, MG_WAITING = 2, MG_CANCELLED = 3;
 
+// What a sender asks of its node besides sending. Any thread.
 typedef struct {
-    uint32_t abi_version;
     void *context;
-    int32_t (*send)(void *context, const MGOutgoingFrame *frame, MGError *error);
     void (*end)(void *context);
     void (*fail)(void *context, const MGError *error);  // takes the error's strings over
     int32_t (*wait)(void *context, uint64_t running_time);  // 0: sending has been stopped
     uint64_t (*running_time)(void *context);
     int32_t (*pace)(void *context);  // Pace
+    int64_t (*level)(void *context);  // what waits: frames of video, nanoseconds of sound
+    void (*cancel)(void *context, uint64_t ticket);
+    uint64_t (*stop_timeout)(void *context);  // nanoseconds
+    void (*warn)(void *context, const char *text);  // on the bus
     void *(*retain)(void *context);
     void (*release)(void *context);
+} MGSenderControl;
+
+// Its functions are called with the control's context.
+typedef struct {
+    uint32_t abi_version;
+    MGSenderControl control;
+    int32_t (*send)(void *context, const MGOutgoingFrame *frame, MGError *error);
     // As `send`, but never waits: MG_ACCEPTED, MG_REFUSED with `error` set, or MG_WAITING: then `done` is called once, on
     // any thread, when the frame got room (MG_ACCEPTED), was refused (MG_REFUSED, the error is `done`'s to free) or was
     // given up by `cancel` (MG_CANCELLED).
     int32_t (*send_later)(void *context, const MGOutgoingFrame *frame, void *waiter,
                           void (*done)(void *waiter, int32_t outcome, const MGError *error), uint64_t *ticket,
                           MGError *error);
-    void (*cancel)(void *context, uint64_t ticket);
     // A buffer from the node's pool for a frame of this description, laid out as `caps` say by default; the caller's to
     // hand over in `MGOutgoingFrame.buffer`, or to let go. `caps` is the caller's to let go too.
     int32_t (*acquire)(void *context, const MGOutgoingFrame *description, GstBuffer **buffer, GstCaps **caps,
                        MGError *error);
-    uint64_t (*stop_timeout)(void *context);  // nanoseconds
-    void (*warn)(void *context, const char *text);  // on the bus
 } MGVideoSender;
 
 // A video source's handler: `capabilities` is empty (count 0) where it takes any.

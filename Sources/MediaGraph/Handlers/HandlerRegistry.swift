@@ -150,12 +150,12 @@ public final class HandlerRegistry: Sendable {
         try make(entry, options) { try entry.validate($0) }
     }
 
-    func makeSource(_ name: String, options: String) throws(MediaGraphError) -> SourceHandle {
+    func makeSource(_ name: String, options: String) throws(MediaGraphError) -> VideoSourceHandle {
         let entry = try entry(.source, name)
-        if case .foreign(let foreign) = entry.make { return SourceHandle(try foreign.make(options, MGVideoSource())) }
+        if case .foreign(let foreign) = entry.make { return VideoSourceHandle(try foreign.make(options, MGVideoSource())) }
         guard case .source(let factory) = entry.make else { preconditionFailure("a source's maker") }
         return try make(entry, options) { options in
-            let handle = SourceHandle(try factory(options))
+            let handle = VideoSourceHandle(try factory(options))
             try options.refuseUnknown()
             return handle
         }
