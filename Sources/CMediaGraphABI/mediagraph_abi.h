@@ -1,4 +1,5 @@
 #pragma once
+#include <gst/audio/audio.h>
 #include <gst/gst.h>
 #include <gst/video/video.h>
 #include <stdint.h>
@@ -52,6 +53,28 @@ typedef struct {
     char formats[256];  // names of the formats it takes, separated by commas, best first; empty: all
     char name[64];
 } MGVideoProcessor;
+
+// One block of audio, 16-bit and interleaved, valid for the length of the call it is passed to.
+typedef struct {
+    GstAudioBuffer *mapped;  // for writing too where `is_edited`
+    GstBuffer *buffer;
+    GstCaps *caps;
+    uint64_t running_time;            // nanoseconds, or GST_CLOCK_TIME_NONE
+    uint64_t presentation_timestamp;  // nanoseconds in the segment, or GST_CLOCK_TIME_NONE
+    uint64_t capture_time;            // Unix nanoseconds; 0 when unknown
+    int32_t is_gap;                   // silence that stands for sound that never came
+    int32_t is_edited;                // a processor has it: it goes on changing
+    GstEvent *stream_start;           // of the stream that it belongs to, or NULL
+} MGAudioFrame;
+
+// An editor of audio. `process` runs on the streaming thread, one block at a time.
+typedef struct {
+    uint32_t abi_version;
+    void *context;
+    int32_t (*process)(void *context, const MGAudioFrame *frame, MGError *error);
+    void (*destroy)(void *context);
+    char name[64];
+} MGAudioProcessor;
 
 // What a frame observer wants to see.
 typedef struct {
@@ -186,13 +209,14 @@ typedef struct {
     int32_t (*set_observer)(GstElement *node, const MGFrameObserver *observer, MGError *error);
     // Its preference is asked for again before the next frame. Any thread.
     void (*observer_changed)(GstElement *node);
+    int32_t (*set_audio_processor)(GstElement *node, const MGAudioProcessor *processor, MGError *error);
 } MGNodeDoor;
 
 static const int32_t MG_HANDLER_SOURCE = 1, MG_HANDLER_PROCESSOR = 2, MG_HANDLER_CONSUMER = 3,
-                     MG_HANDLER_OBSERVER = 4;
+                     MG_HANDLER_OBSERVER = 4, MG_HANDLER_AUDIO_PROCESSOR = 5;
 
-// A handler that a library offers. `create` fills `made` (MGVideoSource, MGVideoProcessor,
-// MGVideoConsumer or MGFrameObserver by `kind`)
+// A handler that a library offers. `create` fills `made` (MGVideoSource, MGVideoProcessor, MGVideoConsumer,
+// MGFrameObserver or MGAudioProcessor by `kind`)
 // from the text of the node's `options`, and answers 0 with `error` set when it can't.
 typedef struct {
     int32_t kind;

@@ -7,7 +7,7 @@ public final class HandlerRegistry: Sendable {
     /// Which node a handler is for.
     public enum Kind: Int32, Sendable, CaseIterable {
         case source = 1
-        case processor, consumer, observer
+        case processor, consumer, observer, audioProcessor
 
         /// The node's factory name.
         public var node: String {
@@ -16,6 +16,7 @@ public final class HandlerRegistry: Sendable {
             case .processor: "preprocessor"
             case .consumer: "rawdatapipe"
             case .observer: "frameobserver"
+            case .audioProcessor: "virtualmic"
             }
         }
     }
@@ -40,6 +41,7 @@ public final class HandlerRegistry: Sendable {
         case processor(@Sendable (HandlerOptions) throws -> MGVideoProcessor)
         case consumer(@Sendable (HandlerOptions) throws -> MGVideoConsumer)
         case observer(@Sendable (HandlerOptions) throws -> MGFrameObserver)
+        case audioProcessor(@Sendable (HandlerOptions) throws -> MGAudioProcessor)
         case foreign(ForeignHandler)
     }
 
@@ -98,6 +100,15 @@ public final class HandlerRegistry: Sendable {
                 kind: .observer, name: E.name, summary: E.summary, options: E.options, formats: [], library: nil,
                 make: .observer { MGFrameObserver(try E(options: $0), name: E.name) },
                 validate: { try E.validate($0) }))
+    }
+
+    /// Makes an editor of audio known by its name.
+    public func register<P: AudioProcessor & NamedHandler>(_ type: P.Type) throws(MediaGraphError) {
+        try add(
+            Entry(
+                kind: .audioProcessor, name: P.name, summary: P.summary, options: P.options, formats: [], library: nil,
+                make: .audioProcessor { MGAudioProcessor(try P(options: $0), name: P.name) },
+                validate: { try P.validate($0) }))
     }
 
     func add(_ entry: Entry) throws(MediaGraphError) {
@@ -195,6 +206,19 @@ public final class HandlerRegistry: Sendable {
         guard case .observer(let factory) = entry.make else { preconditionFailure("an observer's maker") }
         return try make(entry, options) { options in
             let handle = ObserverHandle(try factory(options))
+            try options.refuseUnknown()
+            return handle
+        }
+    }
+
+    func makeAudioProcessor(_ name: String, options: String) throws(MediaGraphError) -> AudioProcessorHandle {
+        let entry = try entry(.audioProcessor, name)
+        if case .foreign(let foreign) = entry.make {
+            return AudioProcessorHandle(try foreign.make(options, MGAudioProcessor()))
+        }
+        guard case .audioProcessor(let factory) = entry.make else { preconditionFailure("an audio processor's maker") }
+        return try make(entry, options) { options in
+            let handle = AudioProcessorHandle(try factory(options))
             try options.refuseUnknown()
             return handle
         }
