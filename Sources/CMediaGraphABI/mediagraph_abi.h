@@ -178,6 +178,42 @@ typedef struct {
                        MGError *error);
 } MGVideoSender;
 
+// 16-bit interleaved sound on its way into a virtual microphone.
+typedef struct {
+    const void *data;
+    int64_t length;  // bytes
+    int32_t rate, channels;
+    uint64_t timestamp;  // running time in nanoseconds, or GST_CLOCK_TIME_NONE: by what was sent before
+    // Set: `data` is handed over and must stay as it is until this runs, once, on any thread. NULL: it is copied.
+    void (*release)(void *release_context);
+    void *release_context;
+    // Set: handed over, and `data`, `length` and `release` are not looked at.
+    GstBuffer *buffer;
+} MGOutgoingAudio;
+
+// As MGVideoSender.
+typedef struct {
+    uint32_t abi_version;
+    MGSenderControl control;
+    int32_t channels;  // at most
+    int32_t (*send)(void *context, const MGOutgoingAudio *audio, MGError *error);
+    int32_t (*send_later)(void *context, const MGOutgoingAudio *audio, void *waiter,
+                          void (*done)(void *waiter, int32_t outcome, const MGError *error), uint64_t *ticket,
+                          MGError *error);
+} MGAudioSender;
+
+// A virtual microphone's handler.
+typedef struct {
+    uint32_t abi_version;
+    void *context;
+    int32_t (*initialize)(void *context, const MGAudioSender *sender, MGError *error);
+    int32_t (*start_send)(void *context, MGError *error);
+    void (*stop_send)(void *context);
+    void (*uninitialize)(void *context);
+    void (*destroy)(void *context);
+    char name[64];
+} MGAudioSource;
+
 // A video source's handler: `capabilities` is empty (count 0) where it takes any.
 typedef struct {
     uint32_t abi_version;
@@ -210,10 +246,11 @@ typedef struct {
     // Its preference is asked for again before the next frame. Any thread.
     void (*observer_changed)(GstElement *node);
     int32_t (*set_audio_processor)(GstElement *node, const MGAudioProcessor *processor, MGError *error);
+    int32_t (*set_audio_source)(GstElement *node, const MGAudioSource *source, MGError *error);
 } MGNodeDoor;
 
 static const int32_t MG_HANDLER_SOURCE = 1, MG_HANDLER_PROCESSOR = 2, MG_HANDLER_CONSUMER = 3,
-                     MG_HANDLER_OBSERVER = 4, MG_HANDLER_AUDIO_PROCESSOR = 5;
+                     MG_HANDLER_OBSERVER = 4, MG_HANDLER_AUDIO_PROCESSOR = 5, MG_HANDLER_AUDIO_SOURCE = 7;
 
 // A handler that a library offers. `create` fills `made` (MGVideoSource, MGVideoProcessor, MGVideoConsumer,
 // MGFrameObserver or MGAudioProcessor by `kind`)

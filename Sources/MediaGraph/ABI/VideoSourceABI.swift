@@ -19,7 +19,9 @@ final class VideoSourceHandle: SourceHandling, @unchecked Sendable {
 
     deinit { abi.destroy(abi.context) }
 
-    var rules: [VideoCapability] {
+    func rules(_ node: [VideoCapability]) -> [VideoCapability] { capabilities }
+
+    private var capabilities: [VideoCapability] {
         let count = Int(abi.capabilities(abi.context, nil, 0))
         guard count > 0 else { return [] }
         let list = [MGVideoCapability](unsafeUninitializedCapacity: count) { buffer, initialized in
@@ -44,7 +46,7 @@ final class VideoSourceHandle: SourceHandling, @unchecked Sendable {
 
     /// The source is told when the outcome differs from the last one.
     func downstreamChanged(_ downstream: Caps?) {
-        let supported = SupportedCapabilities(declared: rules, downstream: downstream)
+        let supported = SupportedCapabilities(declared: capabilities, downstream: downstream)
         let isNews = announced.withLock { announced in
             defer { announced = supported }
             return announced != supported
@@ -75,7 +77,7 @@ extension MGVideoSource {
         initialize = { context, sender, supported, count, suggested, error in
             let list = UnsafeBufferPointer(start: supported, count: Int(count)).map(VideoCapability.init)
             let sender = VideoSender(sender!.pointee)
-            return SourceBox.trying(error) {
+            return MediaGraphError.answer(error) {
                 try SourceBox.of(context).source.initialize(
                     sender: sender, supported: list,
                     suggested: suggested.width > 0 ? VideoCapability(suggested) : nil)
@@ -86,7 +88,7 @@ extension MGVideoSource {
             SourceBox.of(context).source.propertyChange(
                 supported: list, suggested: suggested.width > 0 ? VideoCapability(suggested) : nil)
         }
-        start_send = { context, error in SourceBox.trying(error) { try SourceBox.of(context).source.startSend() } }
+        start_send = { context, error in MediaGraphError.answer(error) { try SourceBox.of(context).source.startSend() } }
         stop_send = { SourceBox.of($0).source.stopSend() }
         uninitialize = { SourceBox.of($0).source.uninitialize() }
         destroy = { Unmanaged<SourceBox>.fromOpaque($0!).release() }
@@ -100,17 +102,6 @@ private final class SourceBox {
 
     static func of(_ context: UnsafeMutableRawPointer?) -> SourceBox {
         Unmanaged<SourceBox>.fromOpaque(context!).takeUnretainedValue()
-    }
-
-    /// Answers 1, or 0 with the error stored.
-    static func trying(_ error: UnsafeMutablePointer<MGError>?, _ body: () throws -> Void) -> Int32 {
-        do {
-            try body()
-            return 1
-        } catch let thrown {
-            MediaGraphError.wrapping(thrown, "the source").store(in: error)
-            return 0
-        }
     }
 }
 

@@ -8,6 +8,7 @@ public final class HandlerRegistry: Sendable {
     public enum Kind: Int32, Sendable, CaseIterable {
         case source = 1
         case processor, consumer, observer, audioProcessor
+        case microphone = 7
 
         /// The node's factory name.
         public var node: String {
@@ -16,7 +17,7 @@ public final class HandlerRegistry: Sendable {
             case .processor: "preprocessor"
             case .consumer: "rawdatapipe"
             case .observer: "frameobserver"
-            case .audioProcessor: "virtualmic"
+            case .audioProcessor, .microphone: "virtualmic"
             }
         }
     }
@@ -42,6 +43,7 @@ public final class HandlerRegistry: Sendable {
         case consumer(@Sendable (HandlerOptions) throws -> MGVideoConsumer)
         case observer(@Sendable (HandlerOptions) throws -> MGFrameObserver)
         case audioProcessor(@Sendable (HandlerOptions) throws -> MGAudioProcessor)
+        case microphone(@Sendable (HandlerOptions) throws -> MGAudioSource)
         case foreign(ForeignHandler)
     }
 
@@ -111,6 +113,15 @@ public final class HandlerRegistry: Sendable {
                 validate: { try P.validate($0) }))
     }
 
+    /// Makes a microphone known as `virtualmic handler=NAME`.
+    public func register<M: VirtualMic & NamedHandler>(_ type: M.Type) throws(MediaGraphError) {
+        try add(
+            Entry(
+                kind: .microphone, name: M.name, summary: M.summary, options: M.options, formats: [], library: nil,
+                make: .microphone { MGAudioSource(try M(options: $0), name: M.name) }, validate: { try M.validate($0) })
+        )
+    }
+
     func add(_ entry: Entry) throws(MediaGraphError) {
         let isNew = entries.withLock { entries in
             guard entries[entry.kind]?[entry.name] == nil else { return false }
@@ -130,6 +141,11 @@ public final class HandlerRegistry: Sendable {
     /// All handlers of a node, by name.
     public func handlers(_ kind: Kind) -> [Entry] {
         entries.withLock { ($0[kind] ?? [:]).values.sorted { $0.name < $1.name } }
+    }
+
+    /// All handlers of a node by its factory name, whatever their kind.
+    public func handlers(of node: String) -> [Entry] {
+        Kind.allCases.filter { $0.node == node }.flatMap(handlers).sorted { $0.name < $1.name }
     }
 
     private func entry(_ kind: Kind, _ name: String) throws(MediaGraphError) -> Entry {
@@ -219,6 +235,19 @@ public final class HandlerRegistry: Sendable {
         guard case .audioProcessor(let factory) = entry.make else { preconditionFailure("an audio processor's maker") }
         return try make(entry, options) { options in
             let handle = AudioProcessorHandle(try factory(options))
+            try options.refuseUnknown()
+            return handle
+        }
+    }
+
+    func makeMicrophone(_ name: String, options: String) throws(MediaGraphError) -> AudioSourceHandle {
+        let entry = try entry(.microphone, name)
+        if case .foreign(let foreign) = entry.make {
+            return AudioSourceHandle(try foreign.make(options, MGAudioSource()))
+        }
+        guard case .microphone(let factory) = entry.make else { preconditionFailure("a microphone's maker") }
+        return try make(entry, options) { options in
+            let handle = AudioSourceHandle(try factory(options))
             try options.refuseUnknown()
             return handle
         }

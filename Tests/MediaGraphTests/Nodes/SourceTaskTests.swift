@@ -1,3 +1,4 @@
+import CMediaGraphABI
 import GStreamer
 import Synchronization
 import TestSupport
@@ -190,13 +191,6 @@ import Testing
             #expect(own == own.sorted(), "sender \(sender)")
         }
     }
-}
-
-extension Pipeline {
-    /// A change of state on a thread that may wait.
-    fileprivate func stopInBackground(_ state: State) {
-        _ = NativeThread("stop") { self.setState(state) }
-    }
 
     @Test("VS-8 a task's frame that had to wait is refused too when its timestamp is faster than the declared rate")
     func policedWaiting() async throws {
@@ -242,5 +236,12 @@ extension Pipeline {
                 + (3..<6).map { "\($0) \(MediaGraphError.Code.tooFrequent as MediaGraphError.Code? as Any)" })
         #expect(gate.statistics.refused.load(ordering: .relaxed) == 3)
         gate.uninitialize()
+    }
+}
+
+extension Pipeline {
+    /// A change of state on a thread that may wait.
+    fileprivate func stopInBackground(_ state: State) {
+        _ = NativeThread("stop") { self.setState(state) }
     }
 }

@@ -147,8 +147,11 @@ extension SendGate {
     func refuse(_ waiting: [WaitingSend<Payload>]) { for send in waiting { complete(send, closedError) } }
 
     /// Tells tasks what became of their payloads, now that there was room.
-    @inline(__always)
-    func settle(_ settled: [SettledSend<Payload>]) {
+    func tellSettled() {
+        let settled = monitor.withLock(wakes: false) { state in
+            defer { state.settled = [] }
+            return state.settled
+        }
         for send in settled {
             complete(send.waiting, send.isTooFrequent ? Self.tooFrequent(send.waiting.payload.format.pace) : nil)
         }

@@ -26,6 +26,8 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
         var queue = SendQueue<Payload>()
         /// Tasks that wait for room, in order: they get it before anyone who asks later.
         var waiting = Deque<WaitingSend<Payload>>()
+        /// Of these, those that wait no more and haven't been told.
+        var settled: [SettledSend<Payload>] = []
         var nextTicket: UInt64 = 0
         var timeline = Payload.Timeline()
         var settings = Settings()
@@ -114,16 +116,15 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
 
     /// A flush, or the end of data flow: what is queued is lost, and counted.
     func flush() {
-        var settled: [SettledSend<Payload>] = []
         let lost = monitor.withLock { state in
             state.hasSegment = false
             let lost = state.queue.flush()
-            state.admitWaiting(&settled)
+            state.admitWaiting()
             return lost
         }
         wakeStream()
         discard(lost)
-        settle(settled)
+        tellSettled()
     }
 
     func resume() { monitor.withLock { $0.queue.resume() } }
@@ -163,9 +164,10 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
     /// Waits for something to do.
     func next() -> Step {
         while true {
-            var settled: [SettledSend<Payload>] = []
-            let step = monitor.wait { $0.next(&settled) }
-            settle(settled)
+            // A flag rather than their list, which would be counted a reference on for each frame.
+            var areSettled = false
+            let step = monitor.wait { $0.next(&areSettled) }
+            if areSettled { tellSettled() }
             // `drained` is a result, so that whoever waits for it is woken; there is nothing else to do.
             switch step {
             case .drained, nil: continue
@@ -177,9 +179,9 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
     /// The same up to a running time; `nil` then. A payload must be clocked.
     func next(by deadline: ClockTime) -> Step? {
         while true {
-            var settled: [SettledSend<Payload>] = []
-            let step = monitor.withLock { $0.next(&settled) }
-            settle(settled)
+            var areSettled = false
+            let step = monitor.withLock { $0.next(&areSettled) }
+            if areSettled { tellSettled() }
             switch step {
             case .drained: continue
             case let step?: return step
@@ -206,12 +208,15 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
 }
 
 extension SendGate.State {
-    /// What the streaming thread does next; `nil`: wait. Whoever got room by it is to be told.
+    /// What the streaming thread does next; `nil`: wait. Whether somebody got room by it, and is to be told.
     @inline(__always)
-    mutating func next(_ settled: inout [SettledSend<Payload>]) -> SendGate<Payload>.Step? {
+    mutating func next(_ areSettled: inout Bool) -> SendGate<Payload>.Step? {
         switch queue.next() {
         case .frame(let frame, let isFirst):
-            if !waiting.isEmpty { admitWaiting(&settled) }
+            if !waiting.isEmpty {
+                admitWaiting()
+                areSettled = true
+            }
             let isNew = !frame.has(delivered)
             guard isFirst || isNew else { return .frame(frame) }
             defer {

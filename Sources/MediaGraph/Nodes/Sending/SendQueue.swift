@@ -78,7 +78,8 @@ struct SendQueue<Frame: Queueable> {
     mutating func initialize(bound: Int, policy: OverflowPolicy) {
         self = SendQueue()
         self.bound = bound
-        queue = BoundedQueue(bound: bound, policy: policy)
+        // One that drops counts frames; for the others it is only what room is made for.
+        queue = BoundedQueue(bound: min(bound, 1000), policy: policy)
         phase = .initialized
     }
 

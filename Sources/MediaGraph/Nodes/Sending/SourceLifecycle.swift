@@ -5,8 +5,8 @@ import Synchronization
 protocol SourceHandling: AnyObject, Sendable {
     associatedtype Payload: SentPayload
     var name: String { get }
-    /// What it declares.
-    var rules: Payload.Rules { get }
+    /// What may be sent: what it declares itself, or what its node allows.
+    func rules(_ node: Payload.Rules) -> Payload.Rules
     /// `downstream` is what can be sent; `nil`: anything.
     func initialize(_ gate: SendGate<Payload>, downstream: Caps?) throws(MediaGraphError)
     /// Downstream asked for a new negotiation, with this outcome.
@@ -79,7 +79,7 @@ final class SourceLifecycle<Handle: SourceHandling>: Sendable {
     ) throws(MediaGraphError) -> Bool {
         let handle = current
         var settings = settings
-        if let handle { settings.rules = handle.rules }
+        if let handle { settings.rules = handle.rules(settings.rules) }
         gate.initialize(settings)
         guard let handle else { return false }
         try handle.initialize(gate, downstream: downstream)

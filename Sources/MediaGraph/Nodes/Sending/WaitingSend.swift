@@ -56,7 +56,7 @@ extension SendGate.State {
 
     /// Those who wait get the room that there is, in their order. One that came too early was paced by its waiting; one
     /// that is too early by the timestamp it was given is refused.
-    mutating func admitWaiting(_ settled: inout [SettledSend<Payload>]) {
+    mutating func admitWaiting() {
         while let first = waiting.first, case .free = queue.room(suspends: true) {
             waiting.removeFirst()
             let isInTime = timeline.stamp(first.payload, first.time, settings.pace)
