@@ -81,6 +81,9 @@ public struct BufferAccess {
     public var isDiscontinuous: Bool { raw.pointee.mini_object.flags & GST_BUFFER_FLAG_DISCONT.rawValue != 0 }
     public func markDiscontinuous() { raw.pointee.mini_object.flags |= GST_BUFFER_FLAG_DISCONT.rawValue }
 
+    /// Every byte becomes 0.
+    public func silence() { gst_buffer_memset(raw, 0, 0, gst_buffer_get_size(raw)) }
+
     public var size: Int { Int(gst_buffer_get_size(raw)) }
 
     public var retained: Buffer { Buffer(retaining: raw) }

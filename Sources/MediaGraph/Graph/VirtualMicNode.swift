@@ -1,3 +1,4 @@
+import CMediaGraphABI
 import GStreamer
 
 /// A `virtualmic` of a graph.
@@ -11,6 +12,19 @@ public struct VirtualMicNode: GraphNode {
         try NodeDoor.attach(microphone, to: element)
     }
 
+    /// Gives the node an editor of what comes in at its `sink`, before the graph is started.
+    public func attach<P: AudioProcessor>(_ processor: consuming sending P) throws(MediaGraphError) {
+        try NodeDoor.attach(MGAudioProcessor(processor, name: typeName(P.self)), to: element)
+    }
+
+    /// The same with a closure, which edits each block in place on the device's streaming thread.
+    public func process(_ body: @escaping @Sendable (inout AudioFrame) throws -> Verdict) throws(MediaGraphError) {
+        try attach(ClosureAudioProcessor(body: body))
+    }
+
+    /// Takes the processor away that was attached, while the graph doesn't run.
+    public func detachProcessor() throws(MediaGraphError) { try NodeDoor.attach(nil as MGAudioProcessor?, to: element) }
+
     /// Takes the microphone away that was attached, while the graph doesn't run.
     public func detach() throws(MediaGraphError) { try NodeDoor.detachMicrophone(from: element) }
 }
@@ -19,4 +33,9 @@ extension Graph {
     public func virtualMic(_ name: String) throws(GraphError) -> VirtualMicNode {
         VirtualMicNode(graph: self, element: try node(name, "virtualmic"))
     }
+}
+
+private struct ClosureAudioProcessor: AudioProcessor {
+    let body: @Sendable (inout AudioFrame) throws -> Verdict
+    func process(_ frame: inout AudioFrame) throws -> Verdict { try body(&frame) }
 }

@@ -148,6 +148,8 @@ public final class HandlerRegistry: Sendable {
         Kind.allCases.filter { $0.node == node }.flatMap(handlers).sorted { $0.name < $1.name }
     }
 
+    func has(_ kind: Kind, _ name: String) -> Bool { entries.withLock { $0[kind]?[name] != nil } }
+
     private func entry(_ kind: Kind, _ name: String) throws(MediaGraphError) -> Entry {
         guard let entry = entries.withLock({ $0[kind]?[name] }) else {
             throw .invalidParameter(

@@ -179,6 +179,8 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
     /// The same up to a running time; `nil` then. A payload must be clocked.
     func next(by deadline: ClockTime) -> Step? {
         while true {
+            // Before the look at the queue: what comes between the two is in time.
+            let now = owner.element?.currentRunningTime
             var areSettled = false
             let step = monitor.withLock { $0.next(&areSettled) }
             if areSettled { tellSettled() }
@@ -187,7 +189,7 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
             case let step?: return step
             case nil: break
             }
-            guard let element = owner.element, let now = element.currentRunningTime, now < deadline else { return nil }
+            guard let now, now < deadline, let element = owner.element else { return nil }
             alarm.wait(for: deadline, of: element) { monitor.withLock(wakes: false) { $0.queue.hasNext } }
         }
     }
@@ -202,6 +204,20 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
             alarm.wait(for: time, of: element) { !keepsPace() }
         }
     }
+
+    /// Waits while frames would be refused because sending hasn't begun, or has been stopped. False when it never will, or by
+    /// `interrupted`, which is asked at each `wake`.
+    func waitUntilOpen(_ interrupted: () -> Bool) -> Bool {
+        monitor.wait { state -> Bool? in
+            if state.queue.isOpen { return true }
+            return interrupted() || state.queue.ending != nil || state.queue.phase == .uninitialized ? false : nil
+        } ?? false
+    }
+
+    func wake() { monitor.withLock { _ in } }
+
+    /// Nothing will be taken any more.
+    var hasEnded: Bool { monitor.withLock(wakes: false) { $0.queue.hasEnded } }
 
     /// How the stream ends, when `next` says that it does.
     var ending: SendQueue<Payload>.Ending? { monitor.withLock(wakes: false) { $0.queue.ending } }

@@ -112,6 +112,9 @@ struct SendQueue<Frame: Queueable> {
 
     var isOpen: Bool { (phase == .starting || phase == .sending) && ending == nil && !isRefused }
 
+    /// The end is asked for, or downstream has made one.
+    var hasEnded: Bool { ending != nil || isRefused }
+
     // MARK: Senders
 
     /// Whether those wait for whom there is no room.

@@ -32,6 +32,7 @@ final class SourceLifecycle<Handle: SourceHandling>: Sendable {
     init(_ gate: SendGate<Handle.Payload>) { self.gate = gate }
 
     var isAttached: Bool { state.withLock { $0.attached != nil } }
+    var hasSource: Bool { current != nil }
     private var current: Handle? { state.withLock { $0.current } }
 
     /// In NULL; one that is there isn't replaced. `handler` is the node's property. `make` takes the source over; `nil` takes

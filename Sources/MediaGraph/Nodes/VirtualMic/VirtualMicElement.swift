@@ -15,6 +15,13 @@ final class VirtualMicElement: PushSource, ConfigurableElement, @unchecked Senda
 
     private let lifecycle: SourceLifecycle<AudioSourceHandle>
     let gate: AudioGate
+    private let device: DeviceInput
+    /// The `sink`, once it was asked for.
+    private let input = Mutex<InputPad?>(nil)
+    /// The processor from Swift: stays for the next run too.
+    private let processor = Mutex<AudioProcessorHandle?>(nil)
+    /// How late the device's sound comes anyway.
+    private let upstreamLatency = Atomic<UInt64>(0)
     /// There was a flush that the streaming thread hasn't seen.
     private let isFlushed = Atomic<Bool>(false)
     /// How long sound stays here beyond its time, for LATENCY.
@@ -36,23 +43,26 @@ final class VirtualMicElement: PushSource, ConfigurableElement, @unchecked Senda
             factoryName: "virtualmic", typeName: "GstVirtualMic", longName: "Virtual microphone",
             classification: "Source/Audio", summary: "Raw audio that a handler sends, as a live source",
             author: NodeDefinition.author,
-            padTemplates: [PadTemplate("src", .source, caps: caps(stereo: true))],
+            padTemplates: [
+                PadTemplate("src", .source, caps: caps(stereo: true)),
+                PadTemplate("sink", .sink, .request, caps: caps(stereo: true)),
+            ],
             properties: properties, abiVersion: NodeDefinition.abiVersion)
     }
 
-    private static let door = NodeDoor.make(audioSource: { element, source, error in
-        let node = ElementClass.implementation(of: element!, as: VirtualMicElement.self)
-        do throws(MediaGraphError) {
-            try node.attach(source?.pointee)
-            return 1
-        } catch let refused {
-            refused.store(in: error)
-            return 0
-        }
-    })
+    private static let door = NodeDoor.make(
+        audioProcessor: { element, processor, error in
+            let node = ElementClass.implementation(of: element!, as: VirtualMicElement.self)
+            return MediaGraphError.answer(error) { try node.attach(processor?.pointee) }
+        },
+        audioSource: { element, source, error in
+            let node = ElementClass.implementation(of: element!, as: VirtualMicElement.self)
+            return MediaGraphError.answer(error) { try node.attach(source?.pointee) }
+        })
 
     required init(instance: ElementInstance) {
         gate = AudioGate(owner: WeakElement(instance), marks: ())
+        device = DeviceInput(gate)
         lifecycle = SourceLifecycle(gate)
         super.init(instance: instance)
         NodeDoor.install(Self.door.pointer, on: instance)
@@ -64,6 +74,35 @@ final class VirtualMicElement: PushSource, ConfigurableElement, @unchecked Senda
             to: name, isInNull: isInNull, handler: settings.current.handler,
             abi.map { abi in { AudioSourceHandle(abi) } })
     }
+
+    /// `nil` takes the processor away.
+    private func attach(_ abi: MGAudioProcessor?) throws(MediaGraphError) {
+        guard isInNull else {
+            throw .lockedWhileRunning(.init("\(name)'s processor", expected: "to be attached before the graph starts"))
+        }
+        let replaced = processor.withLock { processor in
+            defer { processor = abi.map(AudioProcessorHandle.init) }
+            return processor
+        }
+        // Let go outside the lock: the end of a handler may call anything.
+        withExtendedLifetime(replaced) {}
+    }
+
+    override func requestPad(_ template: String, name: String?) -> GhostPad? {
+        guard !isRunning else {
+            postWarning(.settings, "\(self.name): its sink must be linked before it runs")
+            return nil
+        }
+        let pad = input.withLock { input -> InputPad? in
+            guard input == nil else { return nil }
+            input = InputPad("sink", on: instance, delegate: device)
+            return input
+        }
+        if pad == nil { postWarning(.settings, "\(self.name) has one sink, which is taken") }
+        return pad?.requested
+    }
+
+    override func releasePad(_ pad: GhostPad) { input.withLock { $0.take() }?.remove() }
 
     func validate(_ proposed: MicSettings, changing property: String) throws(PropertyRefused) {
         if property == "handler", !proposed.handler.isEmpty, lifecycle.isAttached {
@@ -97,9 +136,20 @@ final class VirtualMicElement: PushSource, ConfigurableElement, @unchecked Senda
 
     private func initialize() throws(MediaGraphError) {
         let settings = settings.current
-        try lifecycle.setNamed(settings.handler, of: name) { () throws(MediaGraphError) in
-            try HandlerRegistry.shared.makeMicrophone(settings.handler, options: settings.options)
+        let hasInput = input.withLock { $0 != nil }
+        var role = DeviceInput.Role(processor: processor.withLock { $0 }, allowsStereo: settings.stereo)
+        if hasInput, HandlerRegistry.shared.has(.audioProcessor, settings.handler) {
+            role.processor = try HandlerRegistry.shared.makeAudioProcessor(settings.handler, options: settings.options)
+        } else {
+            try lifecycle.setNamed(settings.handler, of: name) { () throws(MediaGraphError) in
+                try HandlerRegistry.shared.makeMicrophone(settings.handler, options: settings.options)
+            }
         }
+        role.isReplaced = lifecycle.hasSource
+        if hasInput, !role.isReplaced {
+            try lifecycle.setNamed("sink", of: name) { AudioSourceHandle(MGAudioSource(DeviceMic(), name: "sink")) }
+        }
+        device.set(role)
         guard try lifecycle.initialize(settings.gate, downstream: nil) else {
             postWarning(.settings, "\(name): nothing will be sent: give it handler=… or attach a source")
             return
@@ -142,7 +192,10 @@ final class VirtualMicElement: PushSource, ConfigurableElement, @unchecked Senda
     override var latency: (isLive: Bool, minimum: ClockTime, maximum: ClockTime?) {
         let settings = settings.current
         guard settings.pace == .live else { return (false, .zero, nil) }
-        let minimum = settings.jitter + delay.load(ordering: .relaxed)
+        upstreamLatency.store(
+            input.withLock { $0 }?.upstreamLatency?.nanoseconds ?? 0, ordering: .relaxed)
+        let minimum =
+            settings.jitter + delay.load(ordering: .relaxed) + upstreamLatency.load(ordering: .relaxed)
         return (
             true, ClockTime(nanoseconds: minimum),
             ClockTime(nanoseconds: minimum + settings.bufferTime + settings.maxDuration)
@@ -187,7 +240,8 @@ final class VirtualMicElement: PushSource, ConfigurableElement, @unchecked Senda
     /// `nil`: nothing has come in time.
     private func next() -> AudioGate.Step? {
         guard isLive, isOn, assembler.timeline.hasBegun, element.currentRunningTime != nil else { return gate.next() }
-        return gate.next(by: ClockTime(nanoseconds: assembler.due.nanoseconds + jitter.nanoseconds))
+        let allowed = jitter.nanoseconds + upstreamLatency.load(ordering: .relaxed)
+        return gate.next(by: ClockTime(nanoseconds: assembler.due.nanoseconds + allowed))
     }
 
     /// What is there goes out, and silence behind it.

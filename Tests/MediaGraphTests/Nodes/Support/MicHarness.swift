@@ -29,7 +29,9 @@ final class MicHarness {
         microphone = source
         harness = Harness(element, sink: nil, source: "src")
         if let sinkCaps { harness.setSinkCaps(sinkCaps) }
-        if plays { harness.play() }
+        // GStreamer's harness plays whatever can have a sink pad.
+        if plays { harness.play() } else { element.setState(.null) }
+        if !plays { source?.calls.removeAll() }
     }
 
     /// `source: nil` leaves it to `handler=`.
