@@ -42,7 +42,8 @@ extension MGAudioSource {
             let sender = AudioSender(sender!.pointee)
             return MediaGraphError.answer(error) { try MicBox.of(context).source.micInitialize(sender: sender) }
         }
-        start_send = { context, error in MediaGraphError.answer(error) { try MicBox.of(context).source.micStartSend() } }
+        start_send = { context, error in MediaGraphError.answer(error) { try MicBox.of(context).source.micStartSend() }
+        }
         stop_send = { MicBox.of($0).source.micStopSend() }
         uninitialize = { MicBox.of($0).source.micUninitialize() }
         destroy = { Unmanaged<MicBox>.fromOpaque($0!).release() }

@@ -88,7 +88,8 @@ extension MGVideoSource {
             SourceBox.of(context).source.propertyChange(
                 supported: list, suggested: suggested.width > 0 ? VideoCapability(suggested) : nil)
         }
-        start_send = { context, error in MediaGraphError.answer(error) { try SourceBox.of(context).source.startSend() } }
+        start_send = { context, error in MediaGraphError.answer(error) { try SourceBox.of(context).source.startSend() }
+        }
         stop_send = { SourceBox.of($0).source.stopSend() }
         uninitialize = { SourceBox.of($0).source.uninitialize() }
         destroy = { Unmanaged<SourceBox>.fromOpaque($0!).release() }

@@ -181,7 +181,9 @@ public final class HandlerRegistry: Sendable {
 
     func makeSource(_ name: String, options: String) throws(MediaGraphError) -> VideoSourceHandle {
         let entry = try entry(.source, name)
-        if case .foreign(let foreign) = entry.make { return VideoSourceHandle(try foreign.make(options, MGVideoSource())) }
+        if case .foreign(let foreign) = entry.make {
+            return VideoSourceHandle(try foreign.make(options, MGVideoSource()))
+        }
         guard case .source(let factory) = entry.make else { preconditionFailure("a source's maker") }
         return try make(entry, options) { options in
             let handle = VideoSourceHandle(try factory(options))

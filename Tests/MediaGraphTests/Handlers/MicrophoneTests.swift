@@ -100,7 +100,9 @@ import Testing
             let events = graph.events
             let warnings = Log<String>()
             let reading = Task {
-                for await event in events { if case .warning(let report) = event { warnings.add(report.error.message) } }
+                for await event in events {
+                    if case .warning(let report) = event { warnings.add(report.error.message) }
+                }
             }
             let outcome = try? await graph.run()
             await reading.value

@@ -30,7 +30,8 @@ import Testing
         let pieces = mic.pullToEnd()
         #expect(pieces.isContinuous(rate: 48000) && pieces.samples.count == 48000)
         // The filter's ends are silence, which no sine fits.
-        let result = Sine(sine.frequency, rate: 48000).distortion(of: Array(pieces.samples.dropFirst(2000).dropLast(2000)))
+        let result = Sine(sine.frequency, rate: 48000).distortion(
+            of: Array(pieces.samples.dropFirst(2000).dropLast(2000)))
         #expect(result.decibels < -80 && result.worst < 8, "\(result)")
     }
 
@@ -100,7 +101,9 @@ import Testing
         #expect(mic.counts.silence.nanoseconds.distance(to: 224_567_890).magnitude <= 20834)
     }
 
-    @Test("VM-3 timestamps that are given are kept: small deviations are counted over, a pause is silence, a long one a new beginning")
+    @Test(
+        "VM-3 timestamps that are given are kept: small deviations are counted over, a pause is silence, a long one a new beginning"
+    )
     func givenTimes() throws {
         let mic = try MicHarness(["pace": "fast"])
         let block = [Int16](repeating: 5, count: 480)

@@ -221,7 +221,9 @@ import Testing
             mic.harness.element.setState([State.null, .ready, .paused][round % 2])
         }
         mic.harness.element.setState(.null)
-        #expect(mic.source.calls.all.filter { $0 == "micInitialize" }.count == mic.source.calls.all.filter { $0 == "micUninitialize" }.count)
+        #expect(
+            mic.source.calls.all.filter { $0 == "micInitialize" }.count
+                == mic.source.calls.all.filter { $0 == "micUninitialize" }.count)
         #expect(mic.source.calls.all.filter { $0 == "micStartSend" }.count == 16)
     }
 }

@@ -98,7 +98,8 @@ private final class WAVFile: @unchecked Sendable {
             try pipeline.element(named: "file")?.setProperty("location", to: path)
             try pipeline.element(named: "format")?.setProperty("caps", parsing: caps)
         } catch {
-            throw .unsupported(.init("handler wav", expected: "wavparse, audioconvert and audioresample", actual: "\(error)"))
+            throw .unsupported(
+                .init("handler wav", expected: "wavparse, audioconvert and audioresample", actual: "\(error)"))
         }
         guard let sink = pipeline.element(named: "sink").flatMap({ AppSink($0) }) else {
             throw .internalError(.init("handler wav"))

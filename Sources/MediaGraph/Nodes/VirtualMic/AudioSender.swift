@@ -1,7 +1,7 @@
 import CMediaGraphABI
 import GStreamer
 
-/// What a virtual microphone sends its sound with (Zoom's `IZoomVideoSDKVirtualAudioMic` sender). Any thread; it outlives the
+/// What a virtual microphone sends its sound with (Zoom's `ZoomVideoSDKAudioSender`). Any thread; it outlives the
 /// graph, and then refuses.
 ///
 /// Sound is 16-bit PCM in the machine's byte order, the samples of two channels interleaved, at one of ``sampleRates``. A
@@ -76,9 +76,24 @@ public final class AudioSender: MediaSender, @unchecked Sendable {
     public func send(
         _ samples: [Int16], sampleRate: Int, channelCount: Int = 1, timestamp: ClockTime? = nil
     ) async throws {
+        try await suspending(samples, sampleRate, channelCount, timestamp)
+    }
+
+    /// The SDKs' shape for tasks. `dataLength` must be what `bytes` holds.
+    public func send(_ bytes: [UInt8], dataLength: Int, sampleRate: Int, channelCount: Int = 1) async throws {
+        guard dataLength == bytes.count else {
+            throw MediaGraphError.invalidParameter(
+                .init("dataLength", expected: "\(bytes.count), as in the buffer", actual: "\(dataLength)"))
+        }
+        try await suspending(bytes, sampleRate, channelCount, nil)
+    }
+
+    private func suspending<Element: BitwiseCopyable>(
+        _ elements: [Element], _ rate: Int, _ channels: Int, _ timestamp: ClockTime?
+    ) async throws {
         try await SendSuspension.wait(control) { waiter, ticket, error in
-            samples.withUnsafeBytes { memory in
-                var outgoing = MGOutgoingAudio(memory.baseAddress, memory.count, sampleRate, channelCount, timestamp)
+            elements.withUnsafeBytes { memory in
+                var outgoing = MGOutgoingAudio(memory.baseAddress, memory.count, rate, channels, timestamp)
                 return abi.send_later(control.context, &outgoing, waiter, SendSuspension.done, &ticket, error)
             }
         }

@@ -71,7 +71,8 @@ final class MicHarness {
             } else if hasEnded {
                 return pieces
             } else {
-                hasEnded = waitUntil { harness.bufferCount > 0 || harness.pulledEvents().contains("eos") }
+                hasEnded =
+                    waitUntil { harness.bufferCount > 0 || harness.pulledEvents().contains("eos") }
                     && harness.bufferCount == 0
             }
         }
