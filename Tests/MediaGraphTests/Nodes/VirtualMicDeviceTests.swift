@@ -139,4 +139,14 @@ import Testing
         #expect(throws: GraphError.self) { _ = try Graph("\(stereo) ! fakesink") }
         _ = try Graph("\(stereo) stereo=true ! fakesink")
     }
+
+    @Test("VM-6 a handler that edits what comes in is refused where nothing does")
+    func nothingToEdit() async throws {
+        let graph = try Graph("virtualmic name=mic handler=gain ! fakesink")
+        let error = await #expect(throws: GraphError.self) { try await graph.run() }
+        guard case .failed(let failure)? = error else { return }
+        #expect(
+            failure.error.message
+                == "mic: handler gain, which edits what comes in: expected a sink that is linked, got none")
+    }
 }

@@ -12,11 +12,12 @@ final class DeviceInput: InputPadDelegate, @unchecked Sendable {
         var processor: AudioProcessorHandle?
         /// A microphone has the device's place.
         var isReplaced = false
-        var allowsStereo = false
     }
 
     private let gate: AudioGate
     private let state = Mutex(Role())
+    /// What the node's `stereo` says, which a description's link asks for before anything runs.
+    let allowsStereo = Atomic<Bool>(false)
     private let isInterrupted = Atomic<Bool>(false)
     // The streaming thread's.
     private var info: AudioInfo?
@@ -27,7 +28,7 @@ final class DeviceInput: InputPadDelegate, @unchecked Sendable {
 
     func set(_ role: Role) { state.withLock { $0 = role } }
 
-    override var caps: Caps { Caps(VirtualMicElement.caps(stereo: state.withLock { $0.allowsStereo }))! }
+    override var caps: Caps { Caps(VirtualMicElement.caps(stereo: allowsStereo.load(ordering: .relaxed)))! }
 
     override func formatChanged(_ caps: Caps) -> Bool {
         role = state.withLock { $0 }

@@ -110,6 +110,10 @@ final class VirtualMicElement: PushSource, ConfigurableElement, @unchecked Senda
         }
     }
 
+    func settingsDidChange(_ property: String) {
+        if property == "stereo" { device.allowsStereo.store(settings.current.stereo, ordering: .relaxed) }
+    }
+
     // MARK: The lifecycle
 
     override func changeState(_ change: StateChange) -> StateChangeResult {
@@ -137,8 +141,14 @@ final class VirtualMicElement: PushSource, ConfigurableElement, @unchecked Senda
     private func initialize() throws(MediaGraphError) {
         let settings = settings.current
         let hasInput = input.withLock { $0 != nil }
-        var role = DeviceInput.Role(processor: processor.withLock { $0 }, allowsStereo: settings.stereo)
-        if hasInput, HandlerRegistry.shared.has(.audioProcessor, settings.handler) {
+        var role = DeviceInput.Role(processor: processor.withLock { $0 })
+        if HandlerRegistry.shared.has(.audioProcessor, settings.handler) {
+            guard hasInput else {
+                throw .wrongUsage(
+                    .init(
+                        "handler \(settings.handler), which edits what comes in", expected: "a sink that is linked",
+                        actual: "none"))
+            }
             role.processor = try HandlerRegistry.shared.makeAudioProcessor(settings.handler, options: settings.options)
         } else {
             try lifecycle.setNamed(settings.handler, of: name) { () throws(MediaGraphError) in
