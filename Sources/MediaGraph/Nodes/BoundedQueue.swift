@@ -67,6 +67,7 @@ struct BoundedQueue<Frame, Signal> {
     }
 
     /// Takes a frame beyond the bound.
+    @inline(__always)
     mutating func force(_ frame: consuming Frame) {
         items.append(.frame(frame))
         frameCount += 1

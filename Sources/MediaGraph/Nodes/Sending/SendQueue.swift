@@ -133,17 +133,25 @@ struct SendQueue<Frame: Queueable> {
     }
 
     /// Takes a frame, where there is room. What is lost for it: the oldest frame, or this one.
+    @inline(__always)
     mutating func put(_ frame: Frame) -> Frame? {
+        let isFull = level >= bound
         level += frame.weight
-        switch queue.offer(frame) {
-        case .accepted: return nil
-        case .dropped(let lost):
-            level -= lost.weight
-            return lost
-        case .full:
-            queue.force(frame)
-            return nil
+        if isFull, case .dropped(let lost) = overflow(frame) { return lost }
+        if !isFull { queue.force(frame) }
+        return nil
+    }
+
+    /// What a full queue does is for its policy to say; where it neither drops nor may wait, it takes more than its bound.
+    @inline(never)
+    private mutating func overflow(_ frame: Frame) -> BoundedQueue<Frame, Never>.Offer {
+        let offer = queue.offer(frame)
+        switch offer {
+        case .accepted: break
+        case .dropped(let lost): level -= lost.weight
+        case .full: queue.force(frame)
         }
+        return offer
     }
 
     /// The first end counts.
