@@ -3,6 +3,7 @@
 #include <gst/app/gstappsink.h>
 #include <gst/app/gstappsrc.h>
 #include <gst/audio/audio.h>
+#include <gst/base/gstadapter.h>
 #include <gst/base/gstbasetransform.h>
 #include <gst/video/gstvideofilter.h>
 #include <gst/video/gstvideopool.h>

@@ -1,4 +1,5 @@
 #pragma once
+#include <gst/audio/audio.h>
 #include <gst/gst.h>
 #include <gst/video/video.h>
 #include <stdint.h>
@@ -14,7 +15,7 @@
 // `destroy` (or `release`) is called once, when nothing will be called with it any more. A function with an MGError answers
 // 0, and fills it, when it fails, but for `process`, `frame` and `end`, which answer MG_FAILED.
 
-#define MEDIAGRAPH_ABI_VERSION 2u
+#define MEDIAGRAPH_ABI_VERSION 3u
 
 typedef struct {
     int32_t code;  // MediaGraphError.Code; 0: none
@@ -52,6 +53,28 @@ typedef struct {
     char formats[256];  // names of the formats it takes, separated by commas, best first; empty: all
     char name[64];
 } MGVideoProcessor;
+
+// One block of audio, 16-bit and interleaved, valid for the length of the call it is passed to.
+typedef struct {
+    GstAudioBuffer *mapped;  // for writing too where `is_edited`
+    GstBuffer *buffer;
+    GstCaps *caps;
+    uint64_t running_time;            // nanoseconds, or GST_CLOCK_TIME_NONE
+    uint64_t presentation_timestamp;  // nanoseconds in the segment, or GST_CLOCK_TIME_NONE
+    uint64_t capture_time;            // Unix nanoseconds; 0 when unknown
+    int32_t is_gap;                   // silence that stands for sound that never came
+    int32_t is_edited;                // a processor has it: it goes on changing
+    GstEvent *stream_start;           // of the stream that it belongs to, or NULL
+} MGAudioFrame;
+
+// An editor of audio. `process` runs on the streaming thread, one block at a time.
+typedef struct {
+    uint32_t abi_version;
+    void *context;
+    int32_t (*process)(void *context, const MGAudioFrame *frame, MGError *error);
+    void (*destroy)(void *context);
+    char name[64];
+} MGAudioProcessor;
 
 // What a frame observer wants to see.
 typedef struct {
@@ -122,31 +145,74 @@ typedef struct {
 
 static const int32_t MG_REFUSED = 0, MG_ACCEPTED = 1, MG_WAITING = 2, MG_CANCELLED = 3;
 
+// What a sender asks of its node besides sending. Any thread.
 typedef struct {
-    uint32_t abi_version;
     void *context;
-    int32_t (*send)(void *context, const MGOutgoingFrame *frame, MGError *error);
     void (*end)(void *context);
     void (*fail)(void *context, const MGError *error);  // takes the error's strings over
     int32_t (*wait)(void *context, uint64_t running_time);  // 0: sending has been stopped
     uint64_t (*running_time)(void *context);
     int32_t (*pace)(void *context);  // Pace
+    int64_t (*level)(void *context);  // what waits: frames of video, nanoseconds of sound
+    void (*cancel)(void *context, uint64_t ticket);
+    uint64_t (*stop_timeout)(void *context);  // nanoseconds
+    void (*warn)(void *context, const char *text);  // on the bus
     void *(*retain)(void *context);
     void (*release)(void *context);
+} MGSenderControl;
+
+// Its functions are called with the control's context.
+typedef struct {
+    uint32_t abi_version;
+    MGSenderControl control;
+    int32_t (*send)(void *context, const MGOutgoingFrame *frame, MGError *error);
     // As `send`, but never waits: MG_ACCEPTED, MG_REFUSED with `error` set, or MG_WAITING: then `done` is called once, on
     // any thread, when the frame got room (MG_ACCEPTED), was refused (MG_REFUSED, the error is `done`'s to free) or was
     // given up by `cancel` (MG_CANCELLED).
     int32_t (*send_later)(void *context, const MGOutgoingFrame *frame, void *waiter,
                           void (*done)(void *waiter, int32_t outcome, const MGError *error), uint64_t *ticket,
                           MGError *error);
-    void (*cancel)(void *context, uint64_t ticket);
     // A buffer from the node's pool for a frame of this description, laid out as `caps` say by default; the caller's to
     // hand over in `MGOutgoingFrame.buffer`, or to let go. `caps` is the caller's to let go too.
     int32_t (*acquire)(void *context, const MGOutgoingFrame *description, GstBuffer **buffer, GstCaps **caps,
                        MGError *error);
-    uint64_t (*stop_timeout)(void *context);  // nanoseconds
-    void (*warn)(void *context, const char *text);  // on the bus
 } MGVideoSender;
+
+// 16-bit interleaved sound on its way into a virtual microphone.
+typedef struct {
+    const void *data;
+    int64_t length;  // bytes
+    int32_t rate, channels;
+    uint64_t timestamp;  // running time in nanoseconds, or GST_CLOCK_TIME_NONE: by what was sent before
+    // Set: `data` is handed over and must stay as it is until this runs, once, on any thread. NULL: it is copied.
+    void (*release)(void *release_context);
+    void *release_context;
+    // Set: handed over, and `data`, `length` and `release` are not looked at.
+    GstBuffer *buffer;
+} MGOutgoingAudio;
+
+// As MGVideoSender.
+typedef struct {
+    uint32_t abi_version;
+    MGSenderControl control;
+    int32_t channels;  // at most
+    int32_t (*send)(void *context, const MGOutgoingAudio *audio, MGError *error);
+    int32_t (*send_later)(void *context, const MGOutgoingAudio *audio, void *waiter,
+                          void (*done)(void *waiter, int32_t outcome, const MGError *error), uint64_t *ticket,
+                          MGError *error);
+} MGAudioSender;
+
+// A virtual microphone's handler.
+typedef struct {
+    uint32_t abi_version;
+    void *context;
+    int32_t (*initialize)(void *context, const MGAudioSender *sender, MGError *error);
+    int32_t (*start_send)(void *context, MGError *error);
+    void (*stop_send)(void *context);
+    void (*uninitialize)(void *context);
+    void (*destroy)(void *context);
+    char name[64];
+} MGAudioSource;
 
 // A video source's handler: `capabilities` is empty (count 0) where it takes any.
 typedef struct {
@@ -179,13 +245,15 @@ typedef struct {
     int32_t (*set_observer)(GstElement *node, const MGFrameObserver *observer, MGError *error);
     // Its preference is asked for again before the next frame. Any thread.
     void (*observer_changed)(GstElement *node);
+    int32_t (*set_audio_processor)(GstElement *node, const MGAudioProcessor *processor, MGError *error);
+    int32_t (*set_audio_source)(GstElement *node, const MGAudioSource *source, MGError *error);
 } MGNodeDoor;
 
 static const int32_t MG_HANDLER_SOURCE = 1, MG_HANDLER_PROCESSOR = 2, MG_HANDLER_CONSUMER = 3,
-                     MG_HANDLER_OBSERVER = 4;
+                     MG_HANDLER_OBSERVER = 4, MG_HANDLER_AUDIO_PROCESSOR = 5, MG_HANDLER_AUDIO_SOURCE = 7;
 
-// A handler that a library offers. `create` fills `made` (MGVideoSource, MGVideoProcessor,
-// MGVideoConsumer or MGFrameObserver by `kind`)
+// A handler that a library offers. `create` fills `made` (MGVideoSource, MGVideoProcessor, MGVideoConsumer,
+// MGFrameObserver or MGAudioProcessor by `kind`)
 // from the text of the node's `options`, and answers 0 with `error` set when it can't.
 typedef struct {
     int32_t kind;

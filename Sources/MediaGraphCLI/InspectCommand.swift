@@ -73,7 +73,7 @@ struct InspectCommand: ParsableCommand {
         let nodes = Nodes.factoryNames.compactMap(ElementFactoryInfo.find).map { info in
             InspectText.Section(
                 name: info.name, summary: info.summary,
-                handlers: HandlerRegistry.Kind.allCases.first { $0.node == info.name }.map(HandlerRecord.all) ?? [])
+                handlers: HandlerRegistry.shared.handlers(of: info.name).map(HandlerRecord.init))
         }
         if json { JSONLine.print(["nodes": nodes]) } else { write(text.overview(nodes)) }
     }

@@ -9,6 +9,8 @@ import GStreamer
 public final class Harness {
     private let raw: UnsafeMutablePointer<GstHarness>
     public let element: Element
+    /// Made for the first test that moves it: it has a thread.
+    private lazy var clock = TestClock(Clock(taking: gst_harness_get_testclock(raw)))
 
     /// `sink` and `source` are the element's pads to connect; `nil` leaves that side open.
     public init(_ element: Element, sink: String?, source: String?) {
@@ -28,7 +30,7 @@ public final class Harness {
     public func setLive(_ on: Bool) { gst_harness_set_live(raw, on ? 1 : 0) }
 
     /// Moves the harness's clock, which stands still otherwise. Running time is the same: its base time is zero.
-    public func setTime(_ time: ClockTime) { gst_harness_set_time(raw, GstClockTime(time.nanoseconds)) }
+    public func setTime(_ time: ClockTime) { clock.advance(to: time) }
 
     /// Starts an element without a sink pad.
     public func play() { gst_harness_play(raw) }
@@ -104,6 +106,22 @@ public final class Harness {
     private final class Box: Sendable {
         let knows: @Sendable () -> Bool
         init(_ knows: @escaping @Sendable () -> Bool) { self.knows = knows }
+    }
+
+    /// What its sink pad has taken in and the test hasn't pulled.
+    public var bufferCount: Int { Int(gst_harness_buffers_in_queue(raw)) }
+
+    /// The element's answer to LATENCY; `nil` without one.
+    public var latency: (isLive: Bool, minimum: ClockTime, maximum: ClockTime?)? {
+        let query = gst_query_new_latency()
+        defer { gst_query_unref(query) }
+        guard gst_pad_peer_query(raw.pointee.sinkpad, query) != 0 else { return nil }
+        var (live, minimum, maximum): (gboolean, GstClockTime, GstClockTime) = (0, 0, 0)
+        gst_query_parse_latency(query, &live, &minimum, &maximum)
+        return (
+            live != 0, ClockTime(nanoseconds: UInt64(minimum)),
+            maximum == .max ? nil : ClockTime(nanoseconds: UInt64(maximum))
+        )
     }
 
     /// The types of the events that have come out, oldest first.

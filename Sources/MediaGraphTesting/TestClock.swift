@@ -18,9 +18,14 @@ public final class TestClock: Sendable {
     public let clock: Clock
 
     /// `time` is what it shows at first.
-    public init(time: ClockTime = .zero) {
+    public convenience init(time: ClockTime = .zero) {
         GStreamerRuntime.initialize()
-        clock = Clock(taking: gst_test_clock_new_with_start_time(GstClockTime(time.nanoseconds)))
+        self.init(Clock(taking: gst_test_clock_new_with_start_time(GstClockTime(time.nanoseconds))))
+    }
+
+    /// One that is a `GstTestClock`.
+    init(_ clock: Clock) {
+        self.clock = clock
         // GstTestClock lets nobody go who waits for a time that is past already, as each pipe does: that is done here.
         let doorman = NativeThread("test-clock") { [clock, weak self] in
             while self != nil {
@@ -73,8 +78,11 @@ private struct Waiting {
 
     var time: ClockTime { ClockTime(nanoseconds: UInt64(gst_clock_id_get_time(id))) }
 
-    /// `gst_test_clock_process_id` keeps the reference that it is given.
-    func letGo(on clock: Clock) { gst_test_clock_process_id(clock.testClock, gst_clock_id_ref(id)) }
+    /// As a list, which may have somebody in it who has given up waiting by now.
+    func letGo(on clock: Clock) {
+        var list = GList(data: id, next: nil, prev: nil)
+        gst_test_clock_process_id_list(clock.testClock, &list)
+    }
 
     /// Shows `body` all who wait now.
     static func forEach(on clock: Clock, _ body: (Waiting) -> Void) {

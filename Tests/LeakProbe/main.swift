@@ -117,6 +117,18 @@ func people() async throws {
     precondition(!isSupported)
 }
 
+/// Microphones by name, with a device, and one whose graph is stopped while it sends.
+func microphones() async throws {
+    for _ in 0..<10 {
+        try await run(
+            "virtualmic pace=fast handler=tone options=\"seconds=1,rate=44100\" ! audio/x-raw,rate=48000 ! fakesink")
+        try await run("audiotestsrc num-buffers=20 ! virtualmic pace=fast handler=gain options=db=3 ! fakesink")
+        let graph = try Graph("virtualmic handler=tone ! fakesink")
+        try await graph.start()
+        await graph.stop()
+    }
+}
+
 /// Sends ten frames and the end.
 final class Sender: VideoSource {
     private let sender = Mutex<VideoSender?>(nil)
@@ -214,6 +226,8 @@ case "live-graph":
         try await Task.sleep(for: .milliseconds(300))
         await graph.stop()
     }
+case "microphone":
+    try await microphones()
 case "frames":
     try await keepFrames()
 case "delegates":

@@ -7,6 +7,7 @@ public final class Log<Entry: Sendable>: Sendable {
     private let entries = Mutex<[Entry]>([])
     public init() {}
     public func add(_ entry: Entry) { entries.withLock { $0.append(entry) } }
+    public func removeAll() { entries.withLock { $0 = [] } }
     public var all: [Entry] { entries.withLock { $0 } }
 }
 

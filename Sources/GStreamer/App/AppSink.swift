@@ -60,6 +60,15 @@ public final class AppSink: Element, @unchecked Sendable {
         gst_app_sink_set_callbacks(sink, &none, nil, nil)
     }
 
+    /// Waits for the next sample; `nil` when none came in time, or none will. For an appsink without a delegate, on a thread
+    /// that may wait.
+    public func pull(timeout: ClockTime) -> Sample? {
+        gst_app_sink_try_pull_sample(sink, GstClockTime(timeout.nanoseconds)).map { Sample(taking: $0) }
+    }
+
+    /// All there was has been pulled.
+    public var hasEnded: Bool { gst_app_sink_is_eos(sink) != 0 }
+
     /// What it accepts, in order of preference.
     public func setCaps(_ caps: Caps) { gst_app_sink_set_caps(sink, caps.raw) }
 

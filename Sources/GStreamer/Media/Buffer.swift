@@ -16,6 +16,12 @@ public struct Buffer: ~Copyable, @unchecked Sendable {
         self.raw = raw
     }
 
+    /// A new buffer with a copy of these bytes; `nil` when there is no memory.
+    public init?(copying bytes: UnsafeRawBufferPointer) {
+        self.init(size: bytes.count)
+        gst_buffer_fill(raw, 0, bytes.baseAddress, gsize(bytes.count))
+    }
+
     /// A new buffer whose every byte is `value`; `nil` when there is no memory.
     public init?(filledWith value: UInt8, count: Int) {
         self.init(size: count)
@@ -43,6 +49,14 @@ public struct Buffer: ~Copyable, @unchecked Sendable {
 
     public var retained: Buffer { Buffer(retaining: raw) }
     public var access: BufferAccess { BufferAccess(raw) }
+
+    /// The same, or a copy where somebody else holds it too: its timestamps may be written. The bytes aren't copied.
+    public consuming func writable() -> Buffer {
+        let mini = UnsafeMutableRawPointer(take()).assumingMemoryBound(to: GstMiniObject.self)
+        return Buffer(
+            taking: UnsafeMutableRawPointer(gst_mini_object_make_writable(mini)!)
+                .assumingMemoryBound(to: GstBuffer.self))
+    }
 }
 
 /// A look at a buffer that somebody else holds: valid for the call it was passed to.
@@ -62,6 +76,13 @@ public struct BufferAccess {
         @inlinable get { ClockTime(raw: raw.pointee.duration) }
         @inlinable nonmutating set { raw.pointee.duration = newValue.raw }
     }
+
+    /// It doesn't follow on the one before (`GST_BUFFER_FLAG_DISCONT`).
+    public var isDiscontinuous: Bool { raw.pointee.mini_object.flags & GST_BUFFER_FLAG_DISCONT.rawValue != 0 }
+    public func markDiscontinuous() { raw.pointee.mini_object.flags |= GST_BUFFER_FLAG_DISCONT.rawValue }
+
+    /// Every byte becomes 0.
+    public func silence() { gst_buffer_memset(raw, 0, 0, gst_buffer_get_size(raw)) }
 
     public var size: Int { Int(gst_buffer_get_size(raw)) }
 

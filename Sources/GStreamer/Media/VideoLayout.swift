@@ -39,16 +39,4 @@ extension BufferAccess {
 
     /// The buffer must be the caller's alone.
     public func setVideoLayout(_ layout: VideoLayout) { layout.add(to: raw) }
-
-    /// Silence, or nothing to see: it has bytes only for those who need some.
-    public var isGap: Bool {
-        get { raw.pointee.mini_object.flags & GST_BUFFER_FLAG_GAP.rawValue != 0 }
-        nonmutating set {
-            if newValue {
-                raw.pointee.mini_object.flags |= GST_BUFFER_FLAG_GAP.rawValue
-            } else {
-                raw.pointee.mini_object.flags &= ~GST_BUFFER_FLAG_GAP.rawValue
-            }
-        }
-    }
 }

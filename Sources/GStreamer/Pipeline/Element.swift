@@ -128,6 +128,11 @@ public class Element: ObjectReference, @unchecked Sendable {
     /// The running time at which PLAYING began, on the clock.
     public var baseTime: ClockTime? { ClockTime(raw: gst_element_get_base_time(element)) }
 
+    /// Begins a flush of the stream from this element on, or ends it.
+    public func sendFlush(_ isStarting: Bool) {
+        gst_element_send_event(element, isStarting ? gst_event_new_flush_start() : gst_event_new_flush_stop(1))
+    }
+
     /// Sends end-of-stream into the sources.
     @discardableResult
     public func sendEndOfStream() -> Bool { gst_element_send_event(element, gst_event_new_eos()) != 0 }

@@ -20,6 +20,17 @@ extension MediaGraphError {
         self = Code(rawValue: error.code).map { MediaGraphError($0, detail) } ?? .internalError(detail)
     }
 
+    /// Runs a source's method for C: answers 1, or 0 with the error stored.
+    static func answer(_ error: UnsafeMutablePointer<MGError>?, _ body: () throws -> Void) -> Int32 {
+        do {
+            try body()
+            return 1
+        } catch let thrown {
+            wrapping(thrown, "the source").store(in: error)
+            return 0
+        }
+    }
+
     /// Calls C that answers 0, with the error filled in, when it fails.
     static func check(_ body: (UnsafeMutablePointer<MGError>) -> Int32) throws(MediaGraphError) {
         var error = MGError()

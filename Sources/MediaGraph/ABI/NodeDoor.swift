@@ -50,14 +50,25 @@ enum NodeDoor {
                 UnsafeMutablePointer<GstElement>?, UnsafePointer<MGFrameObserver>?, UnsafeMutablePointer<MGError>?
             ) -> Int32
         )? = nil,
-        observerChanged: (@convention(c) (UnsafeMutablePointer<GstElement>?) -> Void)? = nil
+        observerChanged: (@convention(c) (UnsafeMutablePointer<GstElement>?) -> Void)? = nil,
+        audioProcessor: (
+            @convention(c) (
+                UnsafeMutablePointer<GstElement>?, UnsafePointer<MGAudioProcessor>?, UnsafeMutablePointer<MGError>?
+            ) -> Int32
+        )? = nil,
+        audioSource: (
+            @convention(c) (
+                UnsafeMutablePointer<GstElement>?, UnsafePointer<MGAudioSource>?, UnsafeMutablePointer<MGError>?
+            ) -> Int32
+        )? = nil
     ) -> DoorConstant {
         let door = UnsafeMutablePointer<MGNodeDoor>.allocate(capacity: 1)
         door.initialize(
             to: MGNodeDoor(
                 abi_version: MEDIAGRAPH_ABI_VERSION, set_source: source, set_processor: processor,
                 set_consumer: consumer, subscribe: subscribe, unsubscribe: unsubscribe, set_observer: observer,
-                observer_changed: observerChanged))
+                observer_changed: observerChanged, set_audio_processor: audioProcessor,
+                set_audio_source: audioSource))
         return DoorConstant(pointer: UnsafePointer(door))
     }
 
@@ -82,6 +93,22 @@ enum NodeDoor {
         var abi = MGVideoProcessor(processor, name: typeName(P.self))
         do { try MediaGraphError.check { set(element.element, &abi, $0) } } catch {
             abi.destroy(abi.context)
+            throw error
+        }
+    }
+
+    /// `nil` leaves the node without one.
+    static func attach(_ processor: consuming MGAudioProcessor?, to element: Element) throws(MediaGraphError) {
+        do throws(MediaGraphError) {
+            guard let set = try door(of: element).pointee.set_audio_processor else {
+                throw notThisKind(element, "virtualmic or virtualspeaker")
+            }
+            try MediaGraphError.check { error in
+                guard var abi = processor else { return set(element.element, nil, error) }
+                return set(element.element, &abi, error)
+            }
+        } catch {
+            if let processor { processor.destroy(processor.context) }
             throw error
         }
     }
@@ -168,6 +195,20 @@ enum NodeDoor {
             abi.destroy(abi.context)
             throw error
         }
+    }
+
+    static func attach<M: VirtualMic>(_ source: M, to element: Element) throws(MediaGraphError) {
+        guard let set = try door(of: element).pointee.set_audio_source else { throw notThisKind(element, "virtualmic") }
+        var abi = MGAudioSource(source, name: typeName(M.self))
+        do { try MediaGraphError.check { set(element.element, &abi, $0) } } catch {
+            abi.destroy(abi.context)
+            throw error
+        }
+    }
+
+    static func detachMicrophone(from element: Element) throws(MediaGraphError) {
+        guard let set = try door(of: element).pointee.set_audio_source else { throw notThisKind(element, "virtualmic") }
+        try MediaGraphError.check { set(element.element, nil, $0) }
     }
 
     private static func notThisKind(_ element: Element, _ expected: String) -> MediaGraphError {

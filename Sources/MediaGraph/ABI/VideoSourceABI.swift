@@ -1,12 +1,15 @@
 import CMediaGraphABI
 import GStreamer
+import Synchronization
 
-/// A video source as its node holds it, whichever copy of the code it comes from.
+/// A video source as its node holds it.
 ///
 /// `@unchecked Sendable`: the C structure is constant; the node calls it from one state change at a time.
-final class SourceHandle: @unchecked Sendable {
+final class VideoSourceHandle: SourceHandling, @unchecked Sendable {
     private let abi: MGVideoSource
     let name: String
+    /// What it was told last.
+    private let announced = Mutex<SupportedCapabilities?>(nil)
 
     /// Takes the source over.
     init(_ abi: MGVideoSource) {
@@ -16,7 +19,9 @@ final class SourceHandle: @unchecked Sendable {
 
     deinit { abi.destroy(abi.context) }
 
-    var capabilities: [VideoCapability] {
+    func rules(_ node: [VideoCapability]) -> [VideoCapability] { capabilities }
+
+    private var capabilities: [VideoCapability] {
         let count = Int(abi.capabilities(abi.context, nil, 0))
         guard count > 0 else { return [] }
         let list = [MGVideoCapability](unsafeUninitializedCapacity: count) { buffer, initialized in
@@ -25,15 +30,29 @@ final class SourceHandle: @unchecked Sendable {
         return list.map(VideoCapability.init)
     }
 
-    func initialize(_ sender: MGVideoSender, _ supported: SupportedCapabilities) throws(MediaGraphError) {
-        var sender = sender
+    func initialize(_ gate: VideoGate, downstream: Caps?) throws(MediaGraphError) {
+        let supported = SupportedCapabilities(declared: gate.rules, downstream: downstream)
+        announced.withLock { $0 = supported }
+        QueuedFrame.log.log(
+            .info, gate.owner.element,
+            "handler \(name): \(supported.list.count) capabilities, suggested \(supported.suggested.map(String.init(describing:)) ?? "none")"
+        )
+        var sender = MGVideoSender(gate)
         let list = supported.list.map(\.abi)
         try MediaGraphError.check {
             abi.initialize(abi.context, &sender, list, Int64(list.count), supported.suggested?.abi ?? .init(), $0)
         }
     }
 
-    func propertyChange(_ supported: SupportedCapabilities) {
+    /// The source is told when the outcome differs from the last one.
+    func downstreamChanged(_ downstream: Caps?) {
+        let supported = SupportedCapabilities(declared: capabilities, downstream: downstream)
+        let isNews = announced.withLock { announced in
+            defer { announced = supported }
+            return announced != supported
+        }
+        guard isNews else { return }
+        QueuedFrame.log.log(.info, nil, "property change: \(supported.list.count) capabilities")
         let list = supported.list.map(\.abi)
         abi.property_change(abi.context, list, Int64(list.count), supported.suggested?.abi ?? .init())
     }
@@ -47,7 +66,7 @@ extension MGVideoSource {
     /// Wraps a Swift source. Whoever holds the structure calls `destroy` once.
     init(_ source: some VideoSource, name: String) {
         self.init()
-        let source: any VideoSource = (source as? any AsyncVideoSource).map(SourceTask.init) ?? source
+        let source: any VideoSource = (source as? any AsyncVideoSource).map(VideoSourceTask.init) ?? source
         abi_version = MEDIAGRAPH_ABI_VERSION
         context = Unmanaged.passRetained(SourceBox(source)).toOpaque()
         capabilities = { context, list, room in
@@ -58,7 +77,7 @@ extension MGVideoSource {
         initialize = { context, sender, supported, count, suggested, error in
             let list = UnsafeBufferPointer(start: supported, count: Int(count)).map(VideoCapability.init)
             let sender = VideoSender(sender!.pointee)
-            return SourceBox.trying(error) {
+            return MediaGraphError.answer(error) {
                 try SourceBox.of(context).source.initialize(
                     sender: sender, supported: list,
                     suggested: suggested.width > 0 ? VideoCapability(suggested) : nil)
@@ -69,7 +88,8 @@ extension MGVideoSource {
             SourceBox.of(context).source.propertyChange(
                 supported: list, suggested: suggested.width > 0 ? VideoCapability(suggested) : nil)
         }
-        start_send = { context, error in SourceBox.trying(error) { try SourceBox.of(context).source.startSend() } }
+        start_send = { context, error in MediaGraphError.answer(error) { try SourceBox.of(context).source.startSend() }
+        }
         stop_send = { SourceBox.of($0).source.stopSend() }
         uninitialize = { SourceBox.of($0).source.uninitialize() }
         destroy = { Unmanaged<SourceBox>.fromOpaque($0!).release() }
@@ -83,17 +103,6 @@ private final class SourceBox {
 
     static func of(_ context: UnsafeMutableRawPointer?) -> SourceBox {
         Unmanaged<SourceBox>.fromOpaque(context!).takeUnretainedValue()
-    }
-
-    /// Answers 1, or 0 with the error stored.
-    static func trying(_ error: UnsafeMutablePointer<MGError>?, _ body: () throws -> Void) -> Int32 {
-        do {
-            try body()
-            return 1
-        } catch let thrown {
-            MediaGraphError.wrapping(thrown, "the source").store(in: error)
-            return 0
-        }
     }
 }
 

@@ -40,6 +40,8 @@ public struct NodeCounts: Sendable, Hashable {
     public var handlerTime: ClockTime = .zero
     /// How long after its running time the last frame was delivered, nanoseconds.
     public var lateness: Int64 = 0
+    /// Silence that went out where a microphone's sound didn't come.
+    public var silence: ClockTime = .zero
 
     init() {}
 
@@ -62,6 +64,7 @@ public struct NodeCounts: Sendable, Hashable {
         late = stats["late"] ?? 0
         handlerTime = ClockTime(nanoseconds: stats["handler-time"] ?? 0)
         lateness = stats["lateness"] ?? 0
+        silence = ClockTime(nanoseconds: stats["silence"] ?? 0)
     }
 }
 

@@ -18,6 +18,10 @@ extension HandlerRegistry {
             try register(ContactSheet.self)
             try register(CountObserver.self)
             try register(InvertEditor.self)
+            try register(Gain.self)
+            try register(Tone.self)
+            try register(WAVSource.self)
+            try register(RawAudioSource.self)
         } catch {
             preconditionFailure("two built-in handlers have one name: \(error)")
         }

@@ -83,6 +83,17 @@ extension VideoProcessor {
     public static var formats: [VideoFormat] { [] }
 }
 
+/// Edits audio in place: what a device's microphone sends before it goes out (`virtualmic` with its `sink` linked), or the
+/// mix before it is heard (`virtualspeaker`).
+///
+/// `process` runs on the streaming thread, one block at a time and in order, while the stream lock is held: what it takes,
+/// the stream waits. Blocks are of any length; one that is a gap (``AudioFrame/isGap``) comes as silence.
+public protocol AudioProcessor: SendableMetatype {
+    /// Edits the samples. `drop` puts silence in their place: sound has no holes. A thrown error ends the graph, with the
+    /// handler's name on the bus.
+    mutating func process(_ frame: inout AudioFrame) throws -> Verdict
+}
+
 /// Receives a pipe's frames (Zoom's raw data pipe delegate, ZEGO's custom render handler).
 ///
 /// All calls come one at a time and in stream order: status on, frames, status off. On which thread is the pipe's

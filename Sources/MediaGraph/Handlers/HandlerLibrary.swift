@@ -67,6 +67,14 @@ public struct HandlerLibrary: ~Copyable {
         try add(.observer, type, E.validate) { MGFrameObserver(try E(options: $0), name: E.name) }
     }
 
+    public func add<P: AudioProcessor & NamedHandler>(_ type: P.Type) throws(MediaGraphError) {
+        try add(.audioProcessor, type, P.validate) { MGAudioProcessor(try P(options: $0), name: P.name) }
+    }
+
+    public func add<M: VirtualMic & NamedHandler>(_ type: M.Type) throws(MediaGraphError) {
+        try add(.microphone, type, M.validate) { MGAudioSource(try M(options: $0), name: M.name) }
+    }
+
     private func add<ABI>(
         _ kind: HandlerRegistry.Kind, _ type: any NamedHandler.Type,
         _ validate: @escaping (HandlerOptions) throws -> Void, _ make: @escaping (HandlerOptions) throws -> ABI

@@ -147,7 +147,7 @@ public final class HandlerOptions: Sendable {
     /// What an error about one option is about.
     static func subject(_ key: String, _ handler: String) -> String { "option \(key) of \(handler)" }
 
-    private func wrong(_ key: String, _ expected: String, _ actual: String) -> MediaGraphError {
+    func wrong(_ key: String, _ expected: String, _ actual: String) -> MediaGraphError {
         .invalidParameter(.init(Self.subject(key, handler), expected: expected, actual: "\"\(actual)\""))
     }
 

@@ -7,7 +7,8 @@ public final class HandlerRegistry: Sendable {
     /// Which node a handler is for.
     public enum Kind: Int32, Sendable, CaseIterable {
         case source = 1
-        case processor, consumer, observer
+        case processor, consumer, observer, audioProcessor
+        case microphone = 7
 
         /// The node's factory name.
         public var node: String {
@@ -16,6 +17,7 @@ public final class HandlerRegistry: Sendable {
             case .processor: "preprocessor"
             case .consumer: "rawdatapipe"
             case .observer: "frameobserver"
+            case .audioProcessor, .microphone: "virtualmic"
             }
         }
     }
@@ -40,6 +42,8 @@ public final class HandlerRegistry: Sendable {
         case processor(@Sendable (HandlerOptions) throws -> MGVideoProcessor)
         case consumer(@Sendable (HandlerOptions) throws -> MGVideoConsumer)
         case observer(@Sendable (HandlerOptions) throws -> MGFrameObserver)
+        case audioProcessor(@Sendable (HandlerOptions) throws -> MGAudioProcessor)
+        case microphone(@Sendable (HandlerOptions) throws -> MGAudioSource)
         case foreign(ForeignHandler)
     }
 
@@ -100,6 +104,24 @@ public final class HandlerRegistry: Sendable {
                 validate: { try E.validate($0) }))
     }
 
+    /// Makes an editor of audio known by its name.
+    public func register<P: AudioProcessor & NamedHandler>(_ type: P.Type) throws(MediaGraphError) {
+        try add(
+            Entry(
+                kind: .audioProcessor, name: P.name, summary: P.summary, options: P.options, formats: [], library: nil,
+                make: .audioProcessor { MGAudioProcessor(try P(options: $0), name: P.name) },
+                validate: { try P.validate($0) }))
+    }
+
+    /// Makes a microphone known as `virtualmic handler=NAME`.
+    public func register<M: VirtualMic & NamedHandler>(_ type: M.Type) throws(MediaGraphError) {
+        try add(
+            Entry(
+                kind: .microphone, name: M.name, summary: M.summary, options: M.options, formats: [], library: nil,
+                make: .microphone { MGAudioSource(try M(options: $0), name: M.name) }, validate: { try M.validate($0) })
+        )
+    }
+
     func add(_ entry: Entry) throws(MediaGraphError) {
         let isNew = entries.withLock { entries in
             guard entries[entry.kind]?[entry.name] == nil else { return false }
@@ -120,6 +142,13 @@ public final class HandlerRegistry: Sendable {
     public func handlers(_ kind: Kind) -> [Entry] {
         entries.withLock { ($0[kind] ?? [:]).values.sorted { $0.name < $1.name } }
     }
+
+    /// All handlers of a node by its factory name, whatever their kind.
+    public func handlers(of node: String) -> [Entry] {
+        Kind.allCases.filter { $0.node == node }.flatMap(handlers).sorted { $0.name < $1.name }
+    }
+
+    func has(_ kind: Kind, _ name: String) -> Bool { entries.withLock { $0[kind]?[name] != nil } }
 
     private func entry(_ kind: Kind, _ name: String) throws(MediaGraphError) -> Entry {
         guard let entry = entries.withLock({ $0[kind]?[name] }) else {
@@ -150,12 +179,14 @@ public final class HandlerRegistry: Sendable {
         try make(entry, options) { try entry.validate($0) }
     }
 
-    func makeSource(_ name: String, options: String) throws(MediaGraphError) -> SourceHandle {
+    func makeSource(_ name: String, options: String) throws(MediaGraphError) -> VideoSourceHandle {
         let entry = try entry(.source, name)
-        if case .foreign(let foreign) = entry.make { return SourceHandle(try foreign.make(options, MGVideoSource())) }
+        if case .foreign(let foreign) = entry.make {
+            return VideoSourceHandle(try foreign.make(options, MGVideoSource()))
+        }
         guard case .source(let factory) = entry.make else { preconditionFailure("a source's maker") }
         return try make(entry, options) { options in
-            let handle = SourceHandle(try factory(options))
+            let handle = VideoSourceHandle(try factory(options))
             try options.refuseUnknown()
             return handle
         }
@@ -195,6 +226,32 @@ public final class HandlerRegistry: Sendable {
         guard case .observer(let factory) = entry.make else { preconditionFailure("an observer's maker") }
         return try make(entry, options) { options in
             let handle = ObserverHandle(try factory(options))
+            try options.refuseUnknown()
+            return handle
+        }
+    }
+
+    func makeAudioProcessor(_ name: String, options: String) throws(MediaGraphError) -> AudioProcessorHandle {
+        let entry = try entry(.audioProcessor, name)
+        if case .foreign(let foreign) = entry.make {
+            return AudioProcessorHandle(try foreign.make(options, MGAudioProcessor()))
+        }
+        guard case .audioProcessor(let factory) = entry.make else { preconditionFailure("an audio processor's maker") }
+        return try make(entry, options) { options in
+            let handle = AudioProcessorHandle(try factory(options))
+            try options.refuseUnknown()
+            return handle
+        }
+    }
+
+    func makeMicrophone(_ name: String, options: String) throws(MediaGraphError) -> AudioSourceHandle {
+        let entry = try entry(.microphone, name)
+        if case .foreign(let foreign) = entry.make {
+            return AudioSourceHandle(try foreign.make(options, MGAudioSource()))
+        }
+        guard case .microphone(let factory) = entry.make else { preconditionFailure("a microphone's maker") }
+        return try make(entry, options) { options in
+            let handle = AudioSourceHandle(try factory(options))
             try options.refuseUnknown()
             return handle
         }

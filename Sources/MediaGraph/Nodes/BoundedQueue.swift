@@ -11,7 +11,7 @@ struct BoundedQueue<Frame, Signal> {
 
     enum Offer {
         case accepted
-        /// The queue is full and its policy is to wait.
+        /// The queue is full and its policy is to wait, or to say so.
         case full
         /// Lost: this frame (the new one, or the oldest).
         case dropped(Frame)
@@ -39,7 +39,7 @@ struct BoundedQueue<Frame, Signal> {
             return .accepted
         }
         switch policy {
-        case .block: return .full
+        case .block, .refuse: return .full
         case .dropNewest: return .dropped(frame)
         case .dropOldest:
             let isFrame = { (item: Item) in if case .frame = item { true } else { false } }
@@ -67,6 +67,7 @@ struct BoundedQueue<Frame, Signal> {
     }
 
     /// Takes a frame beyond the bound.
+    @inline(__always)
     mutating func force(_ frame: consuming Frame) {
         items.append(.frame(frame))
         frameCount += 1

@@ -25,10 +25,9 @@ struct FileCheck: DescriptionCheck {
 
     /// The files that a handler's options name.
     private func handlersFiles(_ element: DescribedElement) -> [Diagnostic] {
-        guard let kind = HandlerRegistry.Kind.allCases.first(where: { $0.node == element.factory }),
-            let name = element.property("handler")?.value, let options = element.property("options"),
+        guard let name = element.property("handler")?.value, let options = element.property("options"),
             let text = options.value, let values = try? HandlerOptions(text, handler: name),
-            let entry = HandlerRegistry.shared.handlers(kind).first(where: { $0.name == name })
+            let entry = HandlerRegistry.shared.handlers(of: element.factory).first(where: { $0.name == name })
         else { return [] }
         return entry.options.filter(\.isInput).compactMap { option in
             guard let path = values.text(option.name), path != "-", let problem = problem(with: path) else {

@@ -38,7 +38,7 @@ extension ParsedElement {
 struct HandlerCheck: DescriptionCheck {
     func problems(in element: DescribedElement) -> [Diagnostic] {
         guard let kind = HandlerRegistry.Kind.allCases.first(where: { $0.node == element.factory }) else { return [] }
-        let known = HandlerRegistry.shared.handlers(kind)
+        let known = HandlerRegistry.shared.handlers(of: kind.node)
         guard let handler = element.property("handler"), handler.value != "" else {
             return withoutHandler(kind, element, known)
         }
@@ -125,6 +125,7 @@ struct HandlerCheck: DescriptionCheck {
         case .source: what = "videosource sends nothing without a handler"
         case .consumer: what = "nobody gets the frames of a rawdatapipe without a handler"
         case .observer: what = "nobody sees the frames of a frameobserver without a handler"
+        case .microphone, .audioProcessor: what = "virtualmic sends nothing without a handler"
         case .processor: return []
         }
         let names = known.map(\.name).joined(separator: ", ")

@@ -14,6 +14,8 @@ final class NodeStatistics: Sendable {
     let handlerTime = Atomic<UInt64>(0)
     /// Nanoseconds that the last frame came after its running time (pipes).
     let lateness = Atomic<Int64>(0)
+    /// Nanoseconds of silence that went out where no sound came (microphones).
+    let silence = Atomic<UInt64>(0)
 
     func reset() {
         frames.store(0, ordering: .relaxed)
@@ -23,6 +25,7 @@ final class NodeStatistics: Sendable {
         late.store(0, ordering: .relaxed)
         handlerTime.store(0, ordering: .relaxed)
         lateness.store(0, ordering: .relaxed)
+        silence.store(0, ordering: .relaxed)
     }
 
     @inline(__always)
@@ -30,6 +33,8 @@ final class NodeStatistics: Sendable {
 
     @inline(__always)
     func countDrop() { dropped.wrappingAdd(1, ordering: .relaxed) }
+
+    func countSilence(_ time: ClockTime) { silence.wrappingAdd(time.nanoseconds, ordering: .relaxed) }
 
     func countRefusal() { refused.wrappingAdd(1, ordering: .relaxed) }
 
@@ -40,7 +45,7 @@ final class NodeStatistics: Sendable {
                 ("frames", frames.load(ordering: .relaxed)), ("dropped", dropped.load(ordering: .relaxed)),
                 ("refused", refused.load(ordering: .relaxed)), ("failed", failed.load(ordering: .relaxed)),
                 ("late", late.load(ordering: .relaxed)), ("handler-time", handlerTime.load(ordering: .relaxed)),
-                ("lateness", lateness.load(ordering: .relaxed)),
+                ("lateness", lateness.load(ordering: .relaxed)), ("silence", silence.load(ordering: .relaxed)),
             ])
     }
 
@@ -53,7 +58,8 @@ final class NodeStatistics: Sendable {
             """
             What the node has counted since it left READY: frames (uint64), dropped (uint64), refused (uint64), \
             failed (uint64, frames that went on or were dropped after their handler had failed), \
-            late (uint64, frames whose handler took longer than max-time), handler-time (uint64, nanoseconds in all), lateness (int64, nanoseconds of the last frame)
+            late (uint64, frames whose handler took longer than max-time), handler-time (uint64, nanoseconds in all), lateness (int64, nanoseconds of the last frame), \
+            silence (uint64, nanoseconds of it where a microphone's sound didn't come)
             """
         ) { get($0).structure }
     }

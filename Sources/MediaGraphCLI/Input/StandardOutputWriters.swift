@@ -32,9 +32,8 @@ struct StandardOutputWriters {
             return location?.value.map(paths.contains) == true ? (location, "location=…") : nil
         default: break
         }
-        guard let kind = HandlerRegistry.Kind.allCases.first(where: { $0.node == element.factory }),
-            let handler = element.property("handler"),
-            let entry = HandlerRegistry.shared.handlers(kind).first(where: { $0.name == handler.value })
+        guard let handler = element.property("handler"),
+            let entry = HandlerRegistry.shared.handlers(of: element.factory).first(where: { $0.name == handler.value })
         else { return nil }
         let options = element.property("options")
         let values = try? HandlerOptions(options?.value ?? "", handler: entry.name)

@@ -110,7 +110,8 @@ extension ElementRecord {
             return record
         }
         messages = info.messages.map { Message(name: $0.name, meaning: $0.text) }
-        handlers = HandlerRegistry.Kind.allCases.first { $0.node == info.name }.map(HandlerRecord.all)
+        let own = HandlerRegistry.shared.handlers(of: info.name)
+        handlers = own.isEmpty ? nil : own.map(HandlerRecord.init)
     }
 }
 

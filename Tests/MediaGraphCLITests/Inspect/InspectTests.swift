@@ -91,7 +91,12 @@ import Testing
                     $0.hasPrefix("  \(kind.node) handler=\(handler.name)")
                 }
                 let line = try #require(lines.first)
-                let before = kind == .source ? "" : "videotestsrc ! "
+                let before: String
+                switch kind {
+                case .source, .microphone: before = ""
+                case .audioProcessor: before = "audiotestsrc ! audio/x-raw,format=S16LE,rate=48000,channels=1 ! "
+                case .processor, .consumer, .observer: before = "videotestsrc ! "
+                }
                 let after = kind == .consumer ? "" : " ! fakesink"
                 let check = try Program.run("check", before + line + after)
                 // The file that an example reads isn't here.

@@ -215,6 +215,49 @@ import Testing
         #expect(errors.contains(diagnostic), "\(what): \(errors)")
     }
 
+    @Test("SP-4 a client that edits audio within the call compiles, so that the failures below mean something")
+    func audioControl() throws {
+        let (status, errors) = try diagnostics(
+            """
+            struct Halve: AudioProcessor {
+                mutating func process(_ frame: inout AudioFrame) throws -> Verdict {
+                    var samples = frame.mutableSamples
+                    for index in samples.indices { samples[index] /= 2 }
+                    let kept = try frame.retain()
+                    Task { print(kept.frameCount) }
+                    return .pass
+                }
+            }
+            """)
+        #expect(status == 0, "\(errors)")
+    }
+
+    @Test(
+        "SP-4 borrowed audio can't be stored, swapped out, or sent to another thread",
+        arguments: [
+            (
+                "nonisolated(unsafe) var saved: AudioFrame? = nil", "saved = consume frame",
+                "missing reinitialization of inout parameter 'frame' after consume"
+            ),
+            ("", "var saved: AudioFrame? = nil; swap(&frame, &saved!)", "'AudioFrame' conform to 'Escapable'"),
+            ("", "Task { print(frame.sampleRate) }", "escaping closure captures 'inout' parameter 'frame'"),
+            ("", "let samples = frame.samples; Task { print(samples.count) }", "escap"),
+        ])
+    func audioRefused(global: String, body: String, diagnostic: String) throws {
+        let (status, errors) = try diagnostics(
+            """
+            \(global)
+            struct Keeper: AudioProcessor {
+                mutating func process(_ frame: inout AudioFrame) throws -> Verdict {
+                    \(body)
+                    return .pass
+                }
+            }
+            """)
+        #expect(status != 0, "\(body) compiled")
+        #expect(errors.contains(diagnostic), "\(body): \(errors)")
+    }
+
     @Test(
         "VS-10 a task can't make a sender's blocking calls: `send` is the one that suspends, and the others are refused",
         arguments: [

@@ -50,7 +50,7 @@ import Testing
         // It gives the element a clock at once, and PLAYING later.
         let harness = Harness(element, sink: nil, source: "src")
         harness.setTime(.seconds(5))
-        let gate = VideoGate(owner: owner, startsEarly: true)
+        let gate = VideoGate(owner: owner, marks: FrameMarks(), startsEarly: true)
         #expect(element.currentRunningTime == .seconds(5) && gate.runningTime == nil)
         harness.play()
         #expect(gate.runningTime == .seconds(5))

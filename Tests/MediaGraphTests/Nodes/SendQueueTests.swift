@@ -2,6 +2,10 @@ import Testing
 
 @testable import MediaGraph
 
+extension Int: Queueable {
+    public var weight: Int { 1 }
+}
+
 /// The state machine between senders and a source's streaming thread, step by step.
 @Suite struct SendQueueTests {
     /// Frames are numbers; what happens is written as text, such as "1" or "on 1".

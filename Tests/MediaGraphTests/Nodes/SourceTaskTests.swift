@@ -1,3 +1,4 @@
+import CMediaGraphABI
 import GStreamer
 import Synchronization
 import TestSupport
@@ -189,6 +190,52 @@ import Testing
             let own = seen.all.filter { $0 / 50 == UInt64(sender) }
             #expect(own == own.sorted(), "sender \(sender)")
         }
+    }
+
+    @Test("VS-8 a task's frame that had to wait is refused too when its timestamp is faster than the declared rate")
+    func policedWaiting() async throws {
+        try Nodes.register()
+        let element = try #require(Element(factory: "videosource"))
+        let gate = VideoGate(owner: WeakElement(ElementInstance(element.raw)), marks: FrameMarks())
+        var settings = VideoGate.Settings()
+        (settings.pace, settings.policy, settings.bound) = (.fast, .block, 1)
+        settings.blockTimeout = .seconds(60)
+        settings.rules = [VideoCapability(width: 16, height: 16, framesPerSecond: Fraction(10, 1))]
+        gate.initialize(settings)
+        gate.open()
+        gate.startSendReturned()
+        let sender = VideoSender(MGVideoSender(gate))
+        let outcomes = Log<String>()
+        // At most three frames at once, two of them early.
+        var tasks: [Task<Void, Never>] = []
+        for index in 0..<6 {
+            tasks.append(
+                Task {
+                    do {
+                        try await sender.send(Self.bytes, Self.frame(index))
+                        outcomes.add("\(index) in")
+                    } catch { outcomes.add("\(index) \((error as? MediaGraphError)?.code as Any)") }
+                })
+            while gate.monitor.withLock({ $0.waiting.count }) < index { try await Task.sleep(for: .milliseconds(1)) }
+            if index == 0 { await tasks[0].value }
+        }
+        let delivered = Task.detached {
+            (0..<3).map { _ -> UInt64? in
+                switch gate.next() {
+                case .frame(let frame), .announced(let frame, _, _, _):
+                    defer { frame.discard() }
+                    return frame.access.presentationTimestamp?.nanoseconds
+                default: return nil
+                }
+            }
+        }
+        #expect(await delivered.value == [0, 1_000_000, 2_000_000])
+        for task in tasks { await task.value }
+        #expect(
+            outcomes.all.sorted() == ["0 in", "1 in", "2 in"]
+                + (3..<6).map { "\($0) \(MediaGraphError.Code.tooFrequent as MediaGraphError.Code? as Any)" })
+        #expect(gate.statistics.refused.load(ordering: .relaxed) == 3)
+        gate.uninitialize()
     }
 }
 

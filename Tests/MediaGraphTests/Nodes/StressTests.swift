@@ -69,12 +69,18 @@ import Testing
     func refusedWhileFloating(factory: String) throws {
         // gst-launch sets properties on elements that are still floating. A videosource and a pre-processor have no
         // property with a range of their own but max-frames.
-        let property =
-            ["preprocessor", "frameobserver", "alphachannel"].contains(factory) ? "qos=true" : "max-frames=5000"
-        let before = factory == "videosource" ? [] : ["videotestsrc", "num-buffers=1", "!"]
+        let properties = [
+            "preprocessor": "qos=true", "frameobserver": "qos=true", "alphachannel": "qos=true",
+            "virtualmic": "quality=11",
+        ]
+        let property = properties[factory] ?? "max-frames=5000"
+        let sources = [
+            "videosource": ["handler=counter", "pace=fast", "options=frames=1,width=16,height=16"],
+            "virtualmic": ["handler=tone", "pace=fast", "options=seconds=0.1"],
+        ]
+        let before = sources[factory] == nil ? ["videotestsrc", "num-buffers=1", "!"] : []
         let after = factory == "rawdatapipe" ? [] : ["!", "fakesink", "num-buffers=1"]
-        let options =
-            factory == "videosource" ? ["handler=counter", "pace=fast", "options=frames=1,width=16,height=16"] : []
+        let options = sources[factory] ?? []
         try launch(before + [factory, property] + options + after, registry: factory)
     }
 

@@ -20,6 +20,12 @@ import Testing
 
     private func number(_ line: String) -> Int { Int(line.split(separator: " ").last!)! }
 
+    @Test("VM-1 the ported microphone's pump, which never sleeps, is paced by the node, and none of its sound is lost")
+    func virtualMic() async throws {
+        // The node gives out 10 ms at a time.
+        #expect(try await lines("zoom-virtual-mic") == [0, 0, 1, 1, 2].map { "16000 Hz, 160 samples, first \($0)" })
+    }
+
     @Test("PP-1 the ported pre-processor's watermark is on each frame that leaves, beside the camera's picture")
     func preProcessor() async throws {
         let expected = (0..<5).map { "320×180 I420, watermark 255, beside it \(16 + 2 * $0)" }

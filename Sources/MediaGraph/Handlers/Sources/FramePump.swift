@@ -29,7 +29,7 @@ final class FramePump: Sendable {
     /// Starts the thread. `rate` is asked there, before the first frame; `nil` when a stop cut that short. `next` makes and
     /// sends frame `index` with the timestamp it is given, and is asked again for the same one when the queue stayed full.
     func start(
-        _ sender: VideoSender, rate: @escaping @Sendable () throws(MediaGraphError) -> Fraction?,
+        _ sender: MediaSender, rate: @escaping @Sendable () throws(MediaGraphError) -> Fraction?,
         _ next: @escaping @Sendable (_ index: Int, ClockTime) throws(MediaGraphError) -> Step
     ) {
         isStopped.store(false, ordering: .releasing)
@@ -53,7 +53,7 @@ final class FramePump: Sendable {
     }
 
     private func pump(
-        _ sender: VideoSender, _ rate: Fraction, _ next: (_ index: Int, ClockTime) throws(MediaGraphError) -> Step
+        _ sender: MediaSender, _ rate: Fraction, _ next: (_ index: Int, ClockTime) throws(MediaGraphError) -> Step
     ) throws(MediaGraphError) {
         let begin = sender.pace == .live ? sender.runningTime ?? .zero : state.withLock { $0.elapsed }
         var index = 0

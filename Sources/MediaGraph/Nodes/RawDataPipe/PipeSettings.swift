@@ -38,6 +38,8 @@ public enum BackPressure: Int32, PropertyEnum {
 /// What a full queue does.
 enum OverflowPolicy: Int32, Sendable {
     case block, dropOldest, dropNewest
+    /// Whoever sends is told, at once.
+    case refuse
 }
 
 /// Whether a pipe delivers frames at their time on the clock.

@@ -8,7 +8,7 @@ import Synchronization
 /// Its state changes are told by the graph, which makes them.
 final class StockSource: Sendable {
     let gate: VideoGate
-    private let lifecycle: SourceLifecycle
+    private let lifecycle: SourceLifecycle<VideoSourceHandle>
     private let source: AppSource
     /// `caps=` of the description.
     private let described: Caps?
@@ -38,7 +38,8 @@ final class StockSource: Sendable {
                 stream-type=\(streamType)
                 """)
         }
-        gate = VideoGate(owner: WeakElement(ElementInstance(source.raw)), startsEarly: true)
+        gate = VideoGate(
+            owner: WeakElement(ElementInstance(source.raw)), marks: FrameMarks(), startsEarly: true)
         lifecycle = SourceLifecycle(gate)
         // Frames have times, and none is asked for while another is on its way.
         try? source.setProperty("format", parsing: "time")
@@ -61,18 +62,8 @@ final class StockSource: Sendable {
 
     /// `nil` takes the source away.
     private func attach(_ abi: MGVideoSource?) throws(MediaGraphError) {
-        guard source.state == .null else {
-            throw .lockedWhileRunning(
-                .init("\(source.name)'s source", expected: "to be attached before the graph starts"))
-        }
-        guard let abi else {
-            lifecycle.attach(nil)
-            return
-        }
-        guard !lifecycle.isAttached else {
-            throw .alreadyInUse(.init(source.name, expected: "one source", actual: "a second"))
-        }
-        lifecycle.attach(SourceHandle(abi))
+        try lifecycle.attach(
+            to: source.name, isInNull: source.state == .null, abi.map { abi in { VideoSourceHandle(abi) } })
     }
 
     /// What the element's own properties say.
@@ -87,7 +78,7 @@ final class StockSource: Sendable {
         case 2: settings.policy = .dropOldest
         default: settings.policy = blocks ? .block : BackPressure.auto.resolved(isLive: isLive)
         }
-        if bound > 0 { settings.maxFrames = Int(clamping: min(bound, 1000)) }
+        if bound > 0 { settings.bound = Int(clamping: min(bound, 1000)) }
         return settings
     }
 
@@ -157,7 +148,7 @@ final class StockSource: Sendable {
                 source.push(frame.take())
                 return
             case .off: source.pushSticky(StreamStatus.event(on: false))
-            case .reconfigure: lifecycle.announceCapabilities(downstream: downstream)
+            case .reconfigure: lifecycle.downstreamChanged(downstream)
             case .drained: break
             case .flush: return
             case .end:

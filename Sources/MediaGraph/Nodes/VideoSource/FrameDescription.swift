@@ -67,16 +67,3 @@ public struct FrameDescription: Sendable, Hashable {
         self.timestamp = timestamp
     }
 }
-
-/// The `pace` of a source.
-public enum Pace: Int32, PropertyEnum {
-    case live, fast
-
-    public static let typeName = "MediaGraphPace"
-    public var nick: String { self == .live ? "live" : "fast" }
-    public var blurb: String {
-        self == .live
-            ? "At the clock's pace; a full queue drops the oldest frame"
-            : "As fast as downstream takes; nothing is dropped"
-    }
-}

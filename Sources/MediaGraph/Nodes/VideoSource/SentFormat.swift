@@ -2,7 +2,9 @@ import CMediaGraphABI
 import GStreamer
 
 /// What sent frames are, as long as it stays the same: caps and buffers are made only when it changes.
-final class SentFormat: Sendable {
+final class SentFormat: SentFormatDescription {
+    typealias Payload = QueuedFrame
+
     private let width, height, code: Int32
     private let rate, aspect: Fraction
     private let packedLength: Int64
@@ -33,9 +35,38 @@ final class SentFormat: Sendable {
             && Rotation(rawValue: frame.pointee.rotation) != nil
     }
 
-    /// What every buffer of this format says besides its timestamp.
-    @inline(__always)
-    func describe(_ buffer: BufferAccess) { buffer.duration = duration }
+    var pace: String { "at most \(maximumRate ?? Fraction(0, 1)) frames/s, as declared" }
+
+    /// Around the buffer that was handed over; or one around memory that was, where GStreamer's layout allows it; else a copy.
+    func payload(
+        _ frame: UnsafePointer<MGOutgoingFrame>, _ marks: FrameMarks
+    ) throws(MediaGraphError) -> QueuedFrame {
+        var buffer: Buffer?
+        if let own = frame.pointee.buffer {
+            buffer = Buffer(taking: own)
+        } else if let release = frame.pointee.release, isPackedByDefault {
+            buffer = Buffer(
+                wrapping: UnsafeMutableRawBufferPointer(
+                    start: UnsafeMutableRawPointer(mutating: frame.pointee.data), count: Int(frame.pointee.length)),
+                context: frame.pointee.release_context, release: release)
+        } else {
+            buffer = pool.copy(packed: frame.pointee.data)
+            frame.pointee.release?(frame.pointee.release_context)
+        }
+        guard let made = buffer.take() else {
+            throw .allocationFailed(.init("a frame", expected: "\(pool.info.size) bytes"))
+        }
+        made.access.duration = duration
+        if frame.pointee.rotation != 0 { Rotation.meta.set(frame.pointee.rotation, on: made.access) }
+        let flip = marks.flip.load(ordering: .relaxed)
+        if flip != 0 { Flip.meta.set(flip, on: made.access) }
+        made.access.setCaptureTime(wallClockNanoseconds())
+        return QueuedFrame(made, self)
+    }
+
+    convenience init(_ frame: MGOutgoingFrame, _ declared: [VideoCapability]) throws(MediaGraphError) {
+        try self.init(frame, declared: declared)
+    }
 
     /// Refuses what a frame can't be, with what was expected.
     /// `hasData` is false for a frame whose bytes will be made here.
@@ -102,40 +133,4 @@ final class SentFormat: Sendable {
         packedLength = Int64(length)
         caps = info.caps
     }
-}
-
-/// A frame between its sender and the streaming thread.
-///
-/// Without references that Swift counts, which it would do at every move through queue and lock: 300 instructions a frame.
-/// `take` or `discard` is called once.
-struct QueuedFrame: Sendable {
-    private let buffer: UnmanagedBuffer
-    private let retained: Unmanaged<SentFormat>
-
-    init(_ buffer: consuming Buffer, _ format: SentFormat) {
-        self.buffer = UnmanagedBuffer(buffer)
-        retained = .passRetained(format)
-    }
-
-    /// Valid until the frame is taken.
-    @inline(__always)
-    func has(_ format: SentFormat?) -> Bool {
-        guard let format else { return false }
-        return retained.toOpaque() == Unmanaged.passUnretained(format).toOpaque()
-    }
-
-    /// The buffer, until the frame is taken.
-    var access: BufferAccess { buffer.access }
-
-    /// Valid until the frame is taken.
-    var format: SentFormat { retained.takeUnretainedValue() }
-
-    @inline(__always)
-    func take() -> Buffer {
-        retained.release()
-        return buffer.take()
-    }
-
-    /// Lets the frame go; its memory goes back to whoever handed it over, so never under a lock.
-    func discard() { _ = take() }
 }

@@ -3,17 +3,14 @@ import GStreamer
 
 /// What a source sends its frames with. Any thread; it outlives the graph, and then refuses.
 ///
-/// `@unchecked Sendable`: the C structure is constant, and each of its functions is safe from any thread.
-public final class VideoSender: @unchecked Sendable {
+/// `@unchecked Sendable`: as its superclass.
+public final class VideoSender: MediaSender, @unchecked Sendable {
     let abi: MGVideoSender
 
-    /// Adds a reference on what is behind `abi`.
     init(_ abi: MGVideoSender) {
         self.abi = abi
-        _ = abi.retain(abi.context)
+        super.init(abi.control)
     }
-
-    deinit { abi.release(abi.context) }
 
     /// Sends one frame whose planes lie one behind the other without padding. One copy.
     ///
@@ -58,7 +55,7 @@ public final class VideoSender: @unchecked Sendable {
     @available(*, noasync, message: "blocks under back-pressure; send from a thread of your own")
     public func send(_ frame: consuming OutgoingFrame) throws(MediaGraphError) {
         var outgoing = frame.handOver()
-        try MediaGraphError.check { abi.send(abi.context, &outgoing, $0) }
+        try MediaGraphError.check { abi.send(control.context, &outgoing, $0) }
     }
 
     /// A frame of the node's own pool, to be filled in place and sent: nothing is copied. Its bytes are whatever they were.
@@ -67,7 +64,7 @@ public final class VideoSender: @unchecked Sendable {
         var outgoing = MGOutgoingFrame(frame)
         var buffer: UnsafeMutablePointer<GstBuffer>?
         var caps: UnsafeMutablePointer<GstCaps>?
-        try MediaGraphError.check { abi.acquire(abi.context, &outgoing, &buffer, &caps, $0) }
+        try MediaGraphError.check { abi.acquire(control.context, &outgoing, &buffer, &caps, $0) }
         return OutgoingFrame(Buffer(taking: buffer!), Caps(taking: caps!), frame)
     }
 
@@ -80,34 +77,8 @@ public final class VideoSender: @unchecked Sendable {
         outgoing.length = Int64(length)
         outgoing.release = release
         outgoing.release_context = context
-        try MediaGraphError.check { abi.send(abi.context, &outgoing, $0) }
+        try MediaGraphError.check { abi.send(control.context, &outgoing, $0) }
     }
-
-    /// The stream ends behind the frames sent so far.
-    public func endOfStream() { abi.end(abi.context) }
-
-    /// The source can't go on: the graph ends with this error.
-    public func fail(_ error: MediaGraphError) {
-        var stored = MGError()
-        error.store(in: &stored)
-        abi.fail(abi.context, &stored)
-    }
-
-    /// Waits for a running time, on the graph's clock; not at all when the pace is `fast`. False when sending has been
-    /// stopped meanwhile.
-    @available(*, noasync, message: "blocks; wait on a thread of your own")
-    public func wait(until time: ClockTime) -> Bool { abi.wait(abi.context, time.nanoseconds) != 0 }
-
-    /// Running time now; `nil` without a clock.
-    public var runningTime: ClockTime? { ClockTime(raw: GstClockTime(abi.running_time(abi.context))) }
-
-    /// `live` or `fast`, as the node is set.
-    public var pace: Pace { abi.pace(abi.context) == Pace.fast.rawValue ? .fast : .live }
-
-    /// Whether frames are accepted now.
-    var isSending: Bool { abi.wait(abi.context, 0) != 0 }
-    var stopTimeout: ClockTime { ClockTime(nanoseconds: abi.stop_timeout(abi.context)) }
-    func warn(_ text: String) { abi.warn(abi.context, text) }
 }
 
 extension MGOutgoingFrame {

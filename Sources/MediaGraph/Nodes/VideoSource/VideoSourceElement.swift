@@ -33,7 +33,7 @@ final class VideoSourceElement: PushSource, ConfigurableElement, @unchecked Send
     static let defaultSettings = Settings()
     let settings = SettingsStore(defaultSettings)
 
-    private let lifecycle: SourceLifecycle
+    private let lifecycle: SourceLifecycle<VideoSourceHandle>
     private let gate: VideoGate
     /// The rotation that downstream was told by a tag; `nil` where none are sent. Set before data flows, then the streaming
     /// thread's.
@@ -92,7 +92,7 @@ final class VideoSourceElement: PushSource, ConfigurableElement, @unchecked Send
     })
 
     required init(instance: ElementInstance) {
-        gate = VideoGate(owner: WeakElement(instance))
+        gate = VideoGate(owner: WeakElement(instance), marks: FrameMarks())
         lifecycle = SourceLifecycle(gate)
         super.init(instance: instance)
         NodeDoor.install(Self.door.pointer, on: instance)
@@ -100,21 +100,10 @@ final class VideoSourceElement: PushSource, ConfigurableElement, @unchecked Send
 
     /// `nil` takes the source away, also the one that `handler` names.
     private func attach(_ abi: MGVideoSource?) throws(MediaGraphError) {
-        guard isInNull else {
-            throw .lockedWhileRunning(.init("\(name)'s source", expected: "to be attached before the graph starts"))
-        }
-        guard let abi else {
-            lifecycle.attach(nil)
-            return clearHandlerProperties()
-        }
-        let handler = settings.current.handler
-        guard handler.isEmpty else {
-            throw .alreadyInUse(.init(name, expected: "one source", actual: "one from Swift beside handler=\(handler)"))
-        }
-        guard !lifecycle.isAttached else {
-            throw .alreadyInUse(.init(name, expected: "one source", actual: "a second"))
-        }
-        lifecycle.attach(SourceHandle(abi))
+        try lifecycle.attach(
+            to: name, isInNull: isInNull, handler: settings.current.handler,
+            abi.map { abi in { VideoSourceHandle(abi) } })
+        if abi == nil { clearHandlerProperties() }
     }
 
     func validate(_ proposed: Settings, changing property: String) throws(PropertyRefused) {
@@ -124,7 +113,7 @@ final class VideoSourceElement: PushSource, ConfigurableElement, @unchecked Send
     }
 
     func settingsDidChange(_ property: String) {
-        if property == "flip" { gate.flip.store(settings.current.flip.rawValue, ordering: .relaxed) }
+        if property == "flip" { gate.marks.flip.store(settings.current.flip.rawValue, ordering: .relaxed) }
     }
 
     override func changeState(_ change: StateChange) -> StateChangeResult {
@@ -151,12 +140,8 @@ final class VideoSourceElement: PushSource, ConfigurableElement, @unchecked Send
 
     private func initialize() throws(MediaGraphError) {
         let settings = settings.current
-        if !settings.handler.isEmpty {
-            guard !lifecycle.isAttached else {
-                throw .alreadyInUse(
-                    .init(name, expected: "one source", actual: "handler=\(settings.handler) beside one from Swift"))
-            }
-            lifecycle.setNamed(try HandlerRegistry.shared.makeSource(settings.handler, options: settings.options))
+        try lifecycle.setNamed(settings.handler, of: name) { () throws(MediaGraphError) in
+            try HandlerRegistry.shared.makeSource(settings.handler, options: settings.options)
         }
         tagged = settings.rotationTag ? Rotation.none : nil
         guard try lifecycle.initialize(settings.gate, downstream: sourcePad.peerCaps()) else {
@@ -203,7 +188,7 @@ final class VideoSourceElement: PushSource, ConfigurableElement, @unchecked Send
                 buffer = frame.take()
                 return .ok
             case .off: pushSticky(StreamStatus.event(on: false))
-            case .reconfigure: lifecycle.announceCapabilities(downstream: sourcePad.peerCaps())
+            case .reconfigure: lifecycle.downstreamChanged(sourcePad.peerCaps())
             case .flush: return .flushing
             case .end:
                 // EOS behind an error, as the base class does itself after one, but without an error of its own.
@@ -255,7 +240,7 @@ final class VideoSourceElement: PushSource, ConfigurableElement, @unchecked Send
 extension VideoSourceElement.Settings {
     var gate: VideoGate.Settings {
         VideoGate.Settings(
-            pace: pace, policy: backPressure.resolved(isLive: pace == .live), maxFrames: Int(maxFrames),
+            pace: pace, policy: backPressure.resolved(isLive: pace == .live), bound: Int(maxFrames),
             blockTimeout: ClockTime(nanoseconds: blockTimeout), stopTimeout: ClockTime(nanoseconds: stopTimeout))
     }
 }

@@ -1,9 +1,14 @@
+/// What a queue is filled by: 1 for what is counted, or how long it lasts.
+protocol Queueable {
+    var weight: Int { get }
+}
+
 /// What lies between senders and a source's streaming thread: the gate and the queue in one state machine.
 ///
 /// Pure: no lock, no thread, no clock. Whoever owns it locks, waits where it says so, and lets go of what it gives back.
 /// Frames come out in the order in which they went in. What else the stream is told has its place among them: status on
 /// before the first frame of each cycle, off behind its last, the end behind everything.
-struct SendQueue<Frame> {
+struct SendQueue<Frame: Queueable> {
     /// Where the node is in its lifecycle.
     enum Phase: Sendable {
         case uninitialized, initialized
@@ -55,6 +60,9 @@ struct SendQueue<Frame> {
     /// Downstream takes nothing any more, until a flush.
     private var isRefused = false
     private var queue = BoundedQueue<Frame, Never>(bound: 2, policy: .block)
+    /// How much is queued, by weight.
+    private(set) var level = 0
+    private var bound = 2
     private var isOn = false
     private var isFlushing = false
     private var needsReconfigure = false
@@ -69,7 +77,9 @@ struct SendQueue<Frame> {
 
     mutating func initialize(bound: Int, policy: OverflowPolicy) {
         self = SendQueue()
-        queue = BoundedQueue(bound: bound, policy: policy)
+        self.bound = bound
+        // One that drops counts frames; for the others it is only what room is made for.
+        queue = BoundedQueue(bound: min(bound, 1000), policy: policy)
         phase = .initialized
     }
 
@@ -102,25 +112,46 @@ struct SendQueue<Frame> {
 
     var isOpen: Bool { (phase == .starting || phase == .sending) && ending == nil && !isRefused }
 
+    /// The end is asked for, or downstream has made one.
+    var hasEnded: Bool { ending != nil || isRefused }
+
     // MARK: Senders
+
+    /// Whether those wait for whom there is no room.
+    var waits: Bool { queue.policy != .refuse }
 
     /// Whether a frame gets in now. `suspends`: a task sends it, which may wait at any time.
     func room(suspends: Bool) -> Room {
         guard isOpen else { return .closed }
+        guard level >= bound else { return .free }
+        switch queue.policy {
         // While the state change runs no thread may wait, and a source that blocks loses nothing.
-        let mayWait = suspends || phase == .sending
-        return queue.policy == .block && queue.frameCount >= queue.bound && mayWait ? .full : .free
+        case .block: return suspends || phase == .sending ? .full : .free
+        case .refuse: return .full
+        case .dropOldest, .dropNewest: return .free
+        }
     }
 
     /// Takes a frame, where there is room. What is lost for it: the oldest frame, or this one.
+    @inline(__always)
     mutating func put(_ frame: Frame) -> Frame? {
-        switch queue.offer(frame) {
-        case .accepted: return nil
-        case .dropped(let lost): return lost
-        case .full:
-            queue.force(frame)
-            return nil
+        let isFull = level >= bound
+        level += frame.weight
+        if isFull, case .dropped(let lost) = overflow(frame) { return lost }
+        if !isFull { queue.force(frame) }
+        return nil
+    }
+
+    /// What a full queue does is for its policy to say; where it neither drops nor may wait, it takes more than its bound.
+    @inline(never)
+    private mutating func overflow(_ frame: Frame) -> BoundedQueue<Frame, Never>.Offer {
+        let offer = queue.offer(frame)
+        switch offer {
+        case .accepted: break
+        case .dropped(let lost): level -= lost.weight
+        case .full: queue.force(frame)
         }
+        return offer
     }
 
     /// The first end counts.
@@ -158,6 +189,7 @@ struct SendQueue<Frame> {
     private mutating func takeAll() -> [Frame] {
         var lost: [Frame] = []
         queue.removeFrames { lost.append($0) }
+        level = 0
         return lost
     }
 
@@ -176,6 +208,7 @@ struct SendQueue<Frame> {
         if case .frame(let frame) = queue.take() {
             isDelivering = true
             delivered += 1
+            level -= frame.weight
             defer { isOn = true }
             return .frame(frame, isFirst: !isOn)
         }
@@ -186,6 +219,16 @@ struct SendQueue<Frame> {
         }
         return ending == nil ? nil : .end
     }
+
+    /// Whether `next` has something to say.
+    var hasNext: Bool {
+        if isFlushing || isOffOverdue || needsReconfigure { return true }
+        if drain == .abandoned { return false }
+        return queue.frameCount > 0 || drain == .wanted || ending != nil || isOn && phase == .stopped
+    }
+
+    /// Whether what is queued goes out at the clock's pace: not behind `close`, when everybody waits for it.
+    var keepsPace: Bool { !isFlushing && (phase == .starting || phase == .sending) }
 
     private mutating func switchOff() -> Step {
         isOn = false

@@ -1,38 +1,30 @@
 import GStreamer
 
 /// When sent frames are shown: the timestamps they were given, or ones made from their arrival; and whether they come faster
-/// than was declared. Begins anew with each `startSend`. Pure.
-struct SendTimeline: Sendable {
-    /// A frame's own timestamp, or when it came.
-    enum Time: Sendable {
-        case given(ClockTime)
-        case arrived(ClockTime)
-
-        var clockTime: ClockTime {
-            switch self {
-            case .given(let time), .arrived(let time): time
-            }
-        }
-
-        @inline(__always)
-        init(_ raw: UInt64, arrival: () -> ClockTime?) {
-            if raw != .max { self = .given(ClockTime(nanoseconds: raw)) } else { self = .arrived(arrival() ?? .zero) }
-        }
-    }
-
+/// than was declared.
+struct FrameTimeline: SendTimeline {
     private var even: EvenTimestamps?
     private var limit: RateLimit?
     private var format: SentFormat?
 
-    /// The frame's timestamp; `nil` when it comes too soon. To be called in the order of the frames, once for each that
-    /// gets in.
-    mutating func stamp(_ time: Time, _ format: SentFormat, _ pace: Pace) -> ClockTime? {
+    @inline(__always)
+    mutating func stamp(_ frame: QueuedFrame, _ time: SendTime, _ pace: Pace) -> Bool {
+        guard let timestamp = stamp(time, frame.format, pace) else { return false }
+        frame.access.presentationTimestamp = timestamp
+        return true
+    }
+
+    mutating func force(_ frame: QueuedFrame, _ time: SendTime) { frame.access.presentationTimestamp = time.clockTime }
+
+    /// `nil` when it comes too soon.
+    @inline(__always)
+    mutating func stamp(_ time: SendTime, _ format: SentFormat, _ pace: Pace) -> ClockTime? {
         // Given timestamps are left alone.
         if format.maximumRate == nil, case .given(let timestamp) = time { return timestamp }
         return stampSlowly(time, format, pace)
     }
 
-    private mutating func stampSlowly(_ time: Time, _ format: SentFormat, _ pace: Pace) -> ClockTime? {
+    private mutating func stampSlowly(_ time: SendTime, _ format: SentFormat, _ pace: Pace) -> ClockTime? {
         if self.format !== format {
             // Another size at the same rate goes on where the last one was.
             if self.format?.nominalRate != format.nominalRate { even = format.nominalRate.map(EvenTimestamps.init) }

@@ -1,0 +1,74 @@
+import MediaGraph
+import Synchronization
+
+// Zoom Video SDK, "Send raw audio data", MyVirtualMic.swift.
+//
+// What the original gets wrong: `sender` is read by the task and written by the SDK's thread without a lock; nobody looks at
+// what became of a chunk; and the pump never sleeps, so how fast it sends is left to chance. Here a lock holds both, a refusal
+// ends the pump, and `send` suspends until there is room: the node sets the pace.
+
+private final class MyVirtualMic: VirtualMic {
+    private struct State {
+        var sender: AudioSender?
+        var pumpTask: Task<Void, Never>?
+    }
+    private let state = Mutex(State())
+
+    func micInitialize(sender: AudioSender) {
+        // Store the sender; it refuses sound until micStartSend.
+        state.withLock { $0.sender = sender }
+    }
+
+    func micStartSend() {
+        // Sound is accepted. Begin pumping on a background task.
+        state.withLock { state in
+            guard let sender = state.sender else { return }
+            state.pumpTask = Task(priority: .userInitiated) {
+                var number = 0
+                while !Task.isCancelled {
+                    let chunk = AudioChunk(number: number)  // mono 16-bit PCM bytes from your source
+                    do {
+                        try await sender.send(chunk.buffer, dataLength: chunk.length, sampleRate: chunk.sampleRate)
+                    } catch { return }
+                    number += 1
+                }
+            }
+        }
+    }
+
+    func micStopSend() { state.withLock { $0.pumpTask.take()?.cancel() } }
+
+    func micUninitialize() { state.withLock { $0.sender = nil } }
+}
+
+/// 20 ms of sound, each sample the chunk's number.
+private struct AudioChunk {
+    let sampleRate = 16000
+    let buffer: [UInt8]
+    var length: Int { buffer.count }
+
+    init(number: Int) {
+        buffer = (0..<320).flatMap { _ in [UInt8(truncatingIfNeeded: number), 0] }
+    }
+}
+
+extension Sample {
+    static let zoomVirtualMic = Sample(
+        name: "zoom-virtual-mic", summary: "ZoomVideoSDKVirtualAudioMic with a pump that is a Task"
+    ) { frames in
+        let lines = Lines()
+        // Two nodes: the first sends; what comes out of it is the second's device, whose processor looks at it.
+        let graph = try Graph("virtualmic name=mic ! virtualmic name=ear ! fakesink")
+        try graph.virtualMic("mic").attach(MyVirtualMic())
+        try graph.virtualMic("ear").process { block in
+            if lines.all.count < frames {
+                lines.add("\(block.sampleRate) Hz, \(block.frameCount) samples, first \(block.samples[0])")
+            }
+            return .pass
+        }
+        try await graph.start()
+        while lines.all.count < frames { try await Task.sleep(for: .milliseconds(5)) }
+        await graph.stop()
+        return lines.all
+    }
+}

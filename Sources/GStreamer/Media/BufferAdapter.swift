@@ -1,0 +1,26 @@
+import CGStreamer
+
+/// Buffers in, pieces of any length out (`GstAdapter`): memory is shared where a piece lies in one buffer, and copied where
+/// it doesn't. Belongs to one thread.
+public final class BufferAdapter {
+    private let adapter: OpaquePointer
+
+    public init() {
+        GStreamerRuntime.initialize()
+        adapter = gst_adapter_new()
+    }
+
+    deinit { gst_object_unref(UnsafeMutableRawPointer(adapter)) }
+
+    /// Bytes that are in it.
+    public var available: Int { Int(gst_adapter_available(adapter)) }
+
+    public func push(_ buffer: consuming Buffer) { gst_adapter_push(adapter, buffer.take()) }
+
+    /// The first `count` bytes, without timestamps; `nil` when there are fewer.
+    public func take(_ count: Int) -> Buffer? {
+        gst_adapter_take_buffer(adapter, gsize(count)).map { Buffer(taking: $0).writable() }
+    }
+
+    public func clear() { gst_adapter_clear(adapter) }
+}

@@ -1,0 +1,83 @@
+import GStreamer
+
+/// The `backpressure` of a microphone: sound that is dropped clicks, so none is.
+enum MicBackPressure: Int32, PropertyEnum {
+    case block, refuse
+
+    static let typeName = "MediaGraphMicBackPressure"
+    var nick: String { self == .block ? "block" : "refuse" }
+    var blurb: String {
+        self == .block ? "The sender waits for room" : "The block is refused, as too frequent"
+    }
+}
+
+/// What a `virtualmic`'s properties say.
+struct MicSettings: Sendable {
+    var handler = ""
+    var options = ""
+    var stereo = false
+    /// Measured at 48 kHz out (THD+N of a sine): 8 reaches what 16 bits can hold; 10 gains nothing, and holds the sound
+    /// back for twice as long.
+    var quality: Int32 = 8
+    var pace = Pace.live
+    var backPressure = MicBackPressure.block
+    var bufferTime: UInt64 = 200_000_000
+    var maxDuration: UInt64 = 1_000_000_000
+    /// Longer than a block may be, so that a pump that never sleeps waits for its turn.
+    var blockTimeout: UInt64 = 2_000_000_000
+    var stopTimeout: UInt64 = 1_000_000_000
+    /// A pump that jitters by ±30 ms can be 60 ms later than its first block was.
+    var jitter: UInt64 = 60_000_000
+
+    var gate: AudioGate.Settings {
+        var rules = QueuedBlock.Rules()
+        rules.allowsStereo = stereo
+        rules.maximumDuration = ClockTime(nanoseconds: maxDuration)
+        return AudioGate.Settings(
+            pace: pace, policy: backPressure == .block ? .block : .refuse, bound: Int(clamping: bufferTime),
+            blockTimeout: ClockTime(nanoseconds: blockTimeout), stopTimeout: ClockTime(nanoseconds: stopTimeout),
+            rules: rules)
+    }
+}
+
+extension VirtualMicElement {
+    static let properties: [PropertyDeclaration] = [
+        .setting("handler", of: VirtualMicElement.self, \.handler, NodeDefinition.handlerBlurb),
+        .setting("options", of: VirtualMicElement.self, \.options, NodeDefinition.optionsBlurb),
+        .setting("stereo", of: VirtualMicElement.self, \.stereo, "Whether two channels may be sent, and go out"),
+        .setting(
+            "quality", of: VirtualMicElement.self, \.quality, range: .values(0...10),
+            "Quality of the conversion between sample rates, as audioresample's: 0 fast, 10 best"),
+        .setting(
+            "pace", of: VirtualMicElement.self, \.pace,
+            "Whether sound goes out at the clock's pace or as fast as it is taken"),
+        .setting(
+            "backpressure", of: VirtualMicElement.self, \.backPressure,
+            "What happens when sound is sent faster than it goes out"),
+        .setting(
+            "buffer-time", of: VirtualMicElement.self, \.bufferTime, range: .values(0...60_000_000_000),
+            "Nanoseconds of sound that may wait in the source before another block has to"),
+        .setting(
+            "max-duration", of: VirtualMicElement.self, \.maxDuration, range: .values(1_000_000...60_000_000_000),
+            "Nanoseconds of sound that may be sent at once"),
+        .setting(
+            "block-timeout", of: VirtualMicElement.self, \.blockTimeout,
+            "Nanoseconds that a sender waits for room where backpressure blocks; then its block is refused"),
+        .setting(
+            "stop-timeout", of: VirtualMicElement.self, \.stopTimeout,
+            "Nanoseconds that a source which is a task may take to end when it is stopped"),
+        .setting(
+            "jitter", of: VirtualMicElement.self, \.jitter, range: .values(0...10_000_000_000),
+            "Nanoseconds that a block may be late before silence goes out in its place; part of the latency"),
+        NodeStatistics.property(of: VirtualMicElement.self) { $0.gate.statistics },
+    ]
+
+    /// What is sent and what goes out.
+    static func caps(stereo: Bool) -> String {
+        """
+        audio/x-raw, format=\(AudioFormat.s16.gstreamerName), layout=interleaved, \
+        rate={ \(AudioSender.sampleRates.map(String.init).joined(separator: ", ")) }, \
+        channels=\(stereo ? "[ 1, 2 ]" : "1")
+        """
+    }
+}

@@ -1,0 +1,379 @@
+import CGStreamer
+import CMediaGraphABI
+import GStreamer
+import Synchronization
+
+/// `virtualmic`: raw sound from a handler, as a live source.
+///
+/// What is sent goes through the same gate as a `videosource`'s. The streaming thread takes it out, converts it to what
+/// downstream wants, gives each sample its time by counting, and where nothing comes in time puts silence.
+final class VirtualMicElement: PushSource, ConfigurableElement, @unchecked Sendable {
+    // `@unchecked Sendable`: constants, state behind locks, and what belongs to the streaming thread.
+
+    static let defaultSettings = MicSettings()
+    let settings = SettingsStore(defaultSettings)
+
+    private let lifecycle: SourceLifecycle<AudioSourceHandle>
+    let gate: AudioGate
+    private let device: DeviceInput
+    /// The `sink`, once it was asked for.
+    private let input = Mutex<InputPad?>(nil)
+    /// The processor from Swift: stays for the next run too.
+    private let processor = Mutex<AudioProcessorHandle?>(nil)
+    /// How late the device's sound comes anyway.
+    private let upstreamLatency = Atomic<UInt64>(0)
+    /// There was a flush that the streaming thread hasn't seen.
+    private let isFlushed = Atomic<Bool>(false)
+    /// How long sound stays here beyond its time, for LATENCY.
+    private let delay = Atomic<UInt64>(0)
+
+    // The streaming thread's; made anew before it runs.
+    private var assembler = BlockAssembler(quality: 8)
+    private var isLive = true
+    private var jitter = ClockTime.zero
+    /// Between status on and off: silence takes the place of what doesn't come.
+    private var isOn = false
+    /// What is to be done when all before it has gone out.
+    private var postponed: AudioGate.Step?
+
+    static let log = DebugCategory("virtualmic", "MediaGraph virtual microphone")
+
+    override class var declaration: ElementDeclaration {
+        ElementDeclaration(
+            factoryName: "virtualmic", typeName: "GstVirtualMic", longName: "Virtual microphone",
+            classification: "Source/Audio", summary: "Raw audio that a handler sends, as a live source",
+            author: NodeDefinition.author,
+            padTemplates: [
+                PadTemplate("src", .source, caps: caps(stereo: true)),
+                PadTemplate("sink", .sink, .request, caps: caps(stereo: true)),
+            ],
+            properties: properties, abiVersion: NodeDefinition.abiVersion)
+    }
+
+    private static let door = NodeDoor.make(
+        audioProcessor: { element, processor, error in
+            let node = ElementClass.implementation(of: element!, as: VirtualMicElement.self)
+            return MediaGraphError.answer(error) { try node.attach(processor?.pointee) }
+        },
+        audioSource: { element, source, error in
+            let node = ElementClass.implementation(of: element!, as: VirtualMicElement.self)
+            return MediaGraphError.answer(error) { try node.attach(source?.pointee) }
+        })
+
+    required init(instance: ElementInstance) {
+        gate = AudioGate(owner: WeakElement(instance), marks: ())
+        device = DeviceInput(gate)
+        lifecycle = SourceLifecycle(gate)
+        super.init(instance: instance)
+        NodeDoor.install(Self.door.pointer, on: instance)
+    }
+
+    /// `nil` takes the source away.
+    private func attach(_ abi: MGAudioSource?) throws(MediaGraphError) {
+        try lifecycle.attach(
+            to: name, isInNull: isInNull, handler: settings.current.handler,
+            abi.map { abi in { AudioSourceHandle(abi) } })
+    }
+
+    /// `nil` takes the processor away.
+    private func attach(_ abi: MGAudioProcessor?) throws(MediaGraphError) {
+        guard isInNull else {
+            throw .lockedWhileRunning(.init("\(name)'s processor", expected: "to be attached before the graph starts"))
+        }
+        let replaced = processor.withLock { processor in
+            defer { processor = abi.map(AudioProcessorHandle.init) }
+            return processor
+        }
+        // Let go outside the lock: the end of a handler may call anything.
+        withExtendedLifetime(replaced) {}
+    }
+
+    override func requestPad(_ template: String, name: String?) -> GhostPad? {
+        guard !isRunning else {
+            postWarning(.settings, "\(self.name): its sink must be linked before it runs")
+            return nil
+        }
+        let pad = input.withLock { input -> InputPad? in
+            guard input == nil else { return nil }
+            input = InputPad("sink", on: instance, delegate: device)
+            return input
+        }
+        if pad == nil { postWarning(.settings, "\(self.name) has one sink, which is taken") }
+        return pad?.requested
+    }
+
+    override func releasePad(_ pad: GhostPad) { input.withLock { $0.take() }?.remove() }
+
+    func validate(_ proposed: MicSettings, changing property: String) throws(PropertyRefused) {
+        if property == "handler", !proposed.handler.isEmpty, lifecycle.isAttached {
+            throw PropertyRefused("a source from Swift is attached; it can have one only")
+        }
+    }
+
+    func settingsDidChange(_ property: String) {
+        if property == "stereo" { device.allowsStereo.store(settings.current.stereo, ordering: .relaxed) }
+    }
+
+    // MARK: The lifecycle
+
+    override func changeState(_ change: StateChange) -> StateChangeResult {
+        do throws(MediaGraphError) {
+            switch change {
+            case .nullToReady: try initialize()
+            case .playingToPaused: lifecycle.stopSend()
+            default: break
+            }
+            let result = super.changeState(change)
+            switch change {
+            case .nullToReady where result == .failure: lifecycle.uninitialize()
+            case .pausedToPlaying where result != .failure: try lifecycle.startSend()
+            case .readyToNull: lifecycle.uninitialize()
+            default: break
+            }
+            return result
+        } catch {
+            if case .nullToReady = change { lifecycle.uninitialize() }
+            postError(.settings, "\(name): \(error)")
+            return .failure
+        }
+    }
+
+    private func initialize() throws(MediaGraphError) {
+        let settings = settings.current
+        let hasInput = input.withLock { $0 != nil }
+        var role = DeviceInput.Role(processor: processor.withLock { $0 })
+        if HandlerRegistry.shared.has(.audioProcessor, settings.handler) {
+            guard hasInput else {
+                throw .wrongUsage(
+                    .init(
+                        "handler \(settings.handler), which edits what comes in", expected: "a sink that is linked",
+                        actual: "none"))
+            }
+            role.processor = try HandlerRegistry.shared.makeAudioProcessor(settings.handler, options: settings.options)
+        } else {
+            try lifecycle.setNamed(settings.handler, of: name) { () throws(MediaGraphError) in
+                try HandlerRegistry.shared.makeMicrophone(settings.handler, options: settings.options)
+            }
+        }
+        role.isReplaced = lifecycle.hasSource
+        if hasInput, !role.isReplaced {
+            try lifecycle.setNamed("sink", of: name) { AudioSourceHandle(MGAudioSource(DeviceMic(), name: "sink")) }
+        }
+        device.set(role)
+        guard try lifecycle.initialize(settings.gate, downstream: nil) else {
+            postWarning(.settings, "\(name): nothing will be sent: give it handler=… or attach a source")
+            return
+        }
+    }
+
+    // MARK: Data flow
+
+    override func start() -> Bool {
+        let settings = settings.current
+        assembler = BlockAssembler(quality: Int(settings.quality))
+        isLive = settings.pace == .live
+        jitter = ClockTime(nanoseconds: settings.jitter)
+        isOn = false
+        postponed = nil
+        delay.store(assembler.delay.nanoseconds, ordering: .relaxed)
+        gate.streamBegins()
+        return true
+    }
+
+    override func stop() -> Bool {
+        discardPostponed()
+        return true
+    }
+
+    override func unlock() {
+        isFlushed.store(true, ordering: .releasing)
+        gate.flush()
+    }
+    override func unlockStop() { gate.resume() }
+    override func downstreamReconfigured() { gate.downstreamReconfigured() }
+
+    override func endOfStreamRequested() -> Bool {
+        gate.endOfStreamRequested()
+        return true
+    }
+
+    /// A block may be late by the jitter, and its last samples wait for others and in the filter; the queue holds back what
+    /// comes early.
+    override var latency: (isLive: Bool, minimum: ClockTime, maximum: ClockTime?) {
+        let settings = settings.current
+        guard settings.pace == .live else { return (false, .zero, nil) }
+        upstreamLatency.store(
+            input.withLock { $0 }?.upstreamLatency?.nanoseconds ?? 0, ordering: .relaxed)
+        let minimum =
+            settings.jitter + delay.load(ordering: .relaxed) + upstreamLatency.load(ordering: .relaxed)
+        return (
+            true, ClockTime(nanoseconds: minimum),
+            ClockTime(nanoseconds: minimum + settings.bufferTime + settings.maxDuration)
+        )
+    }
+
+    override func create(_ buffer: inout Buffer?) -> FlowReturn {
+        while true {
+            if isFlushed.exchange(false, ordering: .acquiring) { flush() }
+            if let piece = assembler.take(isLast: postponed != nil) {
+                guard send(piece, &buffer) else { continue }
+                return .ok
+            }
+            switch postponed.take() ?? next() {
+            case nil: ranDry()
+            case .frame(let block):
+                if let flow = receive(block, .frame(block)) { return flow }
+            case .announced(let block, _, let segment, let on):
+                if let flow = receive(block, .announced(block, caps: false, segment: segment, on: on)) { return flow }
+            case .off:
+                if assembler.finish() {
+                    postponed = .off
+                } else {
+                    isOn = false
+                    pushSticky(StreamStatus.event(on: false))
+                }
+            case .reconfigure: renegotiate()
+            case .flush: return .flushing
+            case .end:
+                if assembler.finish() {
+                    postponed = .end
+                    continue
+                }
+                // EOS behind an error, as the base class does itself after one, but without an error of its own.
+                if case .failure(let error) = gate.ending { postError(.processing, "\(name): \(error)") }
+                return .endOfStream
+            case .drained: break
+            }
+        }
+    }
+
+    /// `nil`: nothing has come in time.
+    private func next() -> AudioGate.Step? {
+        guard isLive, isOn, assembler.timeline.hasBegun, element.currentRunningTime != nil else { return gate.next() }
+        let allowed = jitter.nanoseconds + upstreamLatency.load(ordering: .relaxed)
+        return gate.next(by: ClockTime(nanoseconds: assembler.due.nanoseconds + allowed))
+    }
+
+    /// What is there goes out, and silence behind it.
+    private func ranDry() {
+        _ = assembler.finish()
+        assembler.fill()
+        postponed = .drained
+    }
+
+    override func lastBufferSent() {
+        discardPostponed()
+        gate.endOfStreamRequested()
+        while true {
+            switch gate.next() {
+            case .frame(let block), .announced(let block, _, _, _): gate.lose(block)
+            case .off: pushSticky(StreamStatus.event(on: false))
+            case .reconfigure, .drained: break
+            case .flush, .end: return
+            }
+        }
+    }
+
+    private func discardPostponed() {
+        switch postponed.take() {
+        case .frame(let block), .announced(let block, _, _, _): gate.lose(block)
+        default: break
+        }
+    }
+
+    /// Takes a block in, or puts it off (as `step`) until what has to go out before it has. A result ends the stream.
+    private func receive(_ block: QueuedBlock, _ step: AudioGate.Step) -> FlowReturn? {
+        let info = block.format.info
+        if assembler.needsFormat(info) {
+            guard !assembler.finish() else {
+                postponed = step
+                return nil
+            }
+            guard setFormat(info) else {
+                block.discard()
+                return .endOfStream
+            }
+        }
+        if case .announced(_, _, let segment, let on) = step {
+            if segment { pushSegment() }
+            if on { pushSticky(StreamStatus.event(on: true)) }
+            isOn = true
+        }
+        switch assembler.gap(before: block, isLive: isLive) {
+        case .none: break
+        case .jump:
+            guard !assembler.finish() else {
+                postponed = .frame(block)
+                return nil
+            }
+            let time = block.access.presentationTimestamp ?? .zero
+            assembler.begin(at: isLive || block.isGiven ? time : .zero)
+        case .silence(let frames):
+            if !assembler.isFilling {
+                _ = assembler.finish()
+                assembler.fill(frames)
+            }
+            postponed = .frame(block)
+            return nil
+        }
+        guard assembler.push(block.take()) else {
+            postError(.processing, "\(name): no memory to convert \(info.caps)")
+            return .error
+        }
+        return nil
+    }
+
+    /// What waits is lost, and a live stream's next block says itself when it is.
+    private func flush() {
+        discardPostponed()
+        assembler.reset(isLive: isLive)
+    }
+
+    /// One piece, at its time. False: a flush came before.
+    private func send(_ piece: consuming Buffer, _ buffer: inout Buffer?) -> Bool {
+        if isLive, let time = piece.access.presentationTimestamp { gate.waitInPace(until: time) }
+        guard !isFlushed.load(ordering: .acquiring) else { return false }
+        if piece.access.isGap { gate.statistics.countSilence(piece.access.duration ?? .zero) }
+        buffer = consume piece
+        return true
+    }
+
+    // MARK: Formats
+
+    /// What goes out stays as it is while downstream takes it, whatever is sent: a file has one format.
+    private func setFormat(_ input: AudioInfo) -> Bool {
+        let taken = sourcePad.peerCaps() ?? Caps(Self.caps(stereo: true))!
+        var output = input
+        if let current = assembler.output, taken.canIntersect(current.caps) {
+            output = current
+        } else if !taken.canIntersect(input.caps) {
+            let choice = taken.intersection(Caps(Self.caps(stereo: true))!)
+            guard let caps = choice.fixed(nearRate: input.rate, channels: input.channels), let info = AudioInfo(caps)
+            else { return refuse(input.caps, taken) }
+            output = info
+        }
+        guard assembler.setFormat(input, output) else { return refuse(input.caps, taken) }
+        Self.log.log(.debug, raw: instance.element, "\(input.caps) goes out as \(output.caps)")
+        setCaps(output.caps)
+        delay.store(assembler.delay.nanoseconds, ordering: .relaxed)
+        if isLive { element.postLatencyChanged() }
+        return true
+    }
+
+    /// False: on the bus it is with both sides, which the base class's own error doesn't name.
+    private func refuse(_ sent: Caps, _ taken: Caps) -> Bool {
+        gate.failed()
+        postError(
+            .notNegotiated, "\(name): downstream can't take what is sent",
+            debug: "not-negotiated: the source sends \(sent); downstream takes \(taken)")
+        return false
+    }
+
+    /// Downstream takes something else, perhaps: the next block is asked about anew.
+    private func renegotiate() {
+        guard let output = assembler.output, let taken = sourcePad.peerCaps(), !taken.canIntersect(output.caps) else {
+            return
+        }
+        if assembler.finish() { postponed = .reconfigure } else { assembler.forgetFormats() }
+    }
+}

@@ -1,0 +1,130 @@
+import Foundation
+import GStreamer
+import TestSupport
+import Testing
+
+@testable import MediaGraph
+
+/// The handlers that a virtual microphone can be given by name.
+@Suite struct MicrophoneTests {
+    /// What a description with a handler by name gives until its end.
+    private func record(
+        _ handler: String, _ options: String, _ settings: [String: String] = [:], sinkCaps: String? = nil
+    ) throws -> [MicHarness.Piece] {
+        try MicHarness(
+            settings.merging(["pace": "fast", "handler": handler, "options": options]) { $1 }, sinkCaps: sinkCaps,
+            source: nil
+        ).pullToEnd()
+    }
+
+    @Test("VM-1 tone gives the sine that it is told to, of just this length, at each rate")
+    func tone() throws {
+        for rate in AudioSender.sampleRates {
+            let pieces = try record("tone", "frequency=997,volume=0.25,rate=\(rate),seconds=0.4")
+            #expect(pieces.samples == Sine(997, rate: rate, amplitude: 0.25).samples(0, rate * 2 / 5))
+            #expect(pieces.isContinuous(rate: rate) && pieces.first?.time == 0)
+        }
+    }
+
+    @Test("VM-1 tone's other waves, and two channels", arguments: ["square", "saw", "triangle"])
+    func waves(wave: String) throws {
+        let pieces = try record(
+            "tone", "frequency=480,volume=1,wave=\(wave),channels=2,seconds=0.1", ["stereo": "true"])
+        let samples = pieces.samples
+        #expect(samples.count == 9600)
+        #expect(stride(from: 0, to: 9600, by: 2).allSatisfy { samples[$0] == samples[$0 + 1] })
+        let period = stride(from: 0, to: 200, by: 2).map { samples[$0] }
+        switch wave {
+        case "square": #expect(Set(period) == [32767, -32767] && period[0] == 32767 && period[50] == -32767)
+        case "saw": #expect(period[0] == -32767 && period[50] == 0 && period == period.sorted())
+        default: #expect(period[0] == -32767 && period[25] == 0 && period[50] == 32767 && period[75] == 0)
+        }
+    }
+
+    @Test(
+        "VM-2 options that can't be are refused before anything starts",
+        arguments: [
+            ("tone", "rate=12345", "option rate of tone"), ("tone", "frequency=96000", "option frequency of tone"),
+            ("tone", "wave=noise", "option wave of tone"), ("tone", "volume=2", "option volume of tone"),
+            ("raw", "rate=8000", "option location of raw"), ("raw", "location=/none", "option location of raw"),
+            ("wav", "location=/none", "option location of wav"), ("wav", "location=/tmp", "option location of wav"),
+        ])
+    func badOptions(handler: String, options: String, subject: String) throws {
+        let error = #expect(throws: MediaGraphError.self) {
+            _ = try HandlerRegistry.shared.makeMicrophone(handler, options: options)
+        }
+        #expect(error?.code == .invalidParameter && error?.detail.subject == subject)
+    }
+
+    @Test("VM-2 raw plays a file's samples as they are; a cut sample is left out, and said")
+    func raw() throws {
+        let folder = try TemporaryFolder()
+        let samples = Sine(440, rate: 16000).samples(0, 12345)
+        var bytes = samples.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8(truncatingIfNeeded: $0 >> 8)] }
+        bytes.append(99)
+        let path = try folder.write("sound.pcm", bytes)
+        let pieces = try record("raw", "location=\(path),rate=16000")
+        #expect(pieces.samples == samples && pieces.isContinuous(rate: 16000))
+    }
+
+    @Test("VM-2 wav plays what wavenc wrote, to the sample, mono and stereo")
+    func wav() async throws {
+        let folder = try TemporaryFolder()
+        for channels in [1, 2] {
+            let path = folder.file("\(channels).wav")
+            try await run(
+                """
+                virtualmic pace=fast stereo=true handler=tone options="seconds=0.7,rate=44100,channels=\(channels)" \
+                ! wavenc ! filesink location="\(path)"
+                """)
+            let pieces = try record("wav", "location=\(path)", ["stereo": "true"])
+            let expected = Sine(440, rate: 44100).samples(0, 30870).flatMap { repeatElement($0, count: channels) }
+            #expect(pieces.samples == expected)
+            // Where the node takes mono only, it is mixed.
+            if channels == 2 { #expect(try record("wav", "location=\(path)").samples.count == 30870) }
+        }
+    }
+
+    @Test("VM-2 a WAV that is cut off is played as far as it goes, with a warning; what is none at all is an error")
+    func cutOff() async throws {
+        let folder = try TemporaryFolder()
+        let whole = folder.file("whole.wav")
+        try await run(
+            "virtualmic pace=fast handler=tone options=\"seconds=1\" ! wavenc ! filesink location=\"\(whole)\"")
+        let data = try Data(contentsOf: URL(fileURLWithPath: whole))
+        for length in [0, 3, 8, 12, 43, 44, 45, 10001, data.count - 1] {
+            let path = folder.file("cut.wav")
+            try data.prefix(length).write(to: URL(fileURLWithPath: path))
+            let graph = try Graph(
+                "virtualmic name=mic pace=fast handler=wav options=\"location=\(path)\" ! fakesink")
+            let events = graph.events
+            let warnings = Log<String>()
+            let reading = Task {
+                for await event in events {
+                    if case .warning(let report) = event { warnings.add(report.error.message) }
+                }
+            }
+            let outcome = try? await graph.run()
+            await reading.value
+            if length > 44 {
+                #expect(outcome != nil && warnings.all.count == 1, "\(length)")
+                #expect(warnings.all.first?.hasSuffix("is cut off: it is played as far as it goes") == true)
+            } else {
+                #expect(outcome == nil || !warnings.all.isEmpty, "\(length): neither error nor warning")
+            }
+        }
+        try Data("no sound at all, but a long text, long enough for everybody".utf8).write(
+            to: URL(fileURLWithPath: folder.file("text.wav")))
+        let graph = try Graph(
+            "virtualmic name=mic handler=wav options=\"location=\(folder.file("text.wav"))\" ! fakesink")
+        let error = await #expect(throws: GraphError.self) { try await graph.run() }
+        #expect("\(try #require(error))".contains("the WAV file"))
+    }
+
+    private func run(_ description: String) async throws {
+        guard case .endOfStream = try await Graph(description).run() else {
+            Issue.record("no end of stream")
+            return
+        }
+    }
+}

@@ -1,0 +1,103 @@
+import GStreamer
+import TestSupport
+import Testing
+
+@testable import MediaGraph
+
+/// A `virtualmic` alone, its microphone, and what comes out of it.
+final class MicHarness {
+    /// A buffer that came out.
+    struct Piece: Equatable {
+        var time: UInt64
+        var duration: UInt64
+        var samples: [Int16]
+        var isGap: Bool
+        var isDiscontinuous: Bool
+    }
+
+    let harness: Harness
+    private let microphone: RecordingMic?
+
+    init(
+        _ settings: [String: String] = [:], sinkCaps: String? = nil, source: RecordingMic? = RecordingMic(),
+        plays: Bool = true
+    ) throws {
+        try Nodes.register()
+        let element = try #require(Element(factory: "virtualmic"))
+        for (name, value) in settings { try element.setProperty(name, parsing: value) }
+        if let source { try NodeDoor.attach(source, to: element) }
+        microphone = source
+        harness = Harness(element, sink: nil, source: "src")
+        if let sinkCaps { harness.setSinkCaps(sinkCaps) }
+        // GStreamer's harness plays whatever can have a sink pad.
+        if plays { harness.play() } else { element.setState(.null) }
+        if !plays { source?.calls.removeAll() }
+    }
+
+    /// `source: nil` leaves it to `handler=`.
+    var source: RecordingMic { microphone! }
+    var sender: AudioSender { source.sender }
+    var counts: NodeCounts { NodeCounts(harness.element)! }
+
+    func pull() -> Piece? {
+        guard let buffer = harness.pull() else { return nil }
+        let bytes = buffer.bytes
+        return Piece(
+            time: buffer.access.presentationTimestamp?.nanoseconds ?? .max,
+            duration: buffer.access.duration?.nanoseconds ?? .max,
+            samples: stride(from: 0, to: bytes.count, by: 2).map {
+                Int16(bitPattern: UInt16(bytes[$0]) | UInt16(bytes[$0 + 1]) << 8)
+            }, isGap: buffer.access.isGap, isDiscontinuous: buffer.access.isDiscontinuous)
+    }
+
+    /// Until so many frames have come, or none comes any more.
+    func pull(samples count: Int) -> [Piece] {
+        var pieces: [Piece] = []
+        var total = 0
+        while total < count, let piece = pull() {
+            pieces.append(piece)
+            total += piece.samples.count
+        }
+        return pieces
+    }
+
+    /// All until the end of the stream.
+    func pullToEnd() -> [Piece] {
+        var pieces: [Piece] = []
+        var hasEnded = false
+        while true {
+            if harness.bufferCount > 0, let piece = pull() {
+                pieces.append(piece)
+            } else if hasEnded {
+                return pieces
+            } else {
+                hasEnded =
+                    waitUntil { harness.bufferCount > 0 || harness.pulledEvents().contains("eos") }
+                    && harness.bufferCount == 0
+            }
+        }
+    }
+
+    func error(_ body: () throws(MediaGraphError) -> Void) -> MediaGraphError? {
+        do throws(MediaGraphError) {
+            try body()
+            return nil
+        } catch { return error }
+    }
+}
+
+extension [MicHarness.Piece] {
+    var samples: [Int16] { flatMap(\.samples) }
+
+    /// Each begins where the one before ended, to the nanosecond that counting samples gives.
+    func isContinuous(rate: Int) -> Bool {
+        guard let first else { return true }
+        var frames = 0
+        for piece in self {
+            let time = first.time + UInt64((Double(frames) * 1e9 / Double(rate)).rounded())
+            guard piece.time.distance(to: time).magnitude <= 1 else { return false }
+            frames += piece.samples.count
+        }
+        return true
+    }
+}

@@ -1,0 +1,152 @@
+import GStreamer
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import MediaGraph
+
+/// A virtual microphone with a device at its `sink`.
+@Suite struct VirtualMicDeviceTests {
+    /// Plays a second of an audiotestsrc's square wave through a node, and what comes out.
+    private func play(
+        _ node: String, _ prepare: (VirtualMicNode) throws -> Void = { _ in }
+    ) async throws -> [Int16] {
+        let heard = Log<[Int16]>()
+        let graph = try Graph(
+            """
+            audiotestsrc num-buffers=100 samplesperbuffer=480 wave=square volume=0.25 \
+            ! audio/x-raw,format=S16LE,rate=48000,channels=1 ! virtualmic name=mic \(node) ! appsink name=out sync=false
+            """)
+        let sink = try #require(AppSink(try graph.element("out")))
+        sink.setDelegate(Recorder(heard))
+        try prepare(try graph.virtualMic("mic"))
+        try await graph.run()
+        return heard.all.flatMap { $0 }
+    }
+
+    private final class Recorder: AppSinkDelegate, @unchecked Sendable {
+        let heard: Log<[Int16]>
+        init(_ heard: Log<[Int16]>) { self.heard = heard }
+        override func received(_ sample: borrowing Sample) -> FlowReturn {
+            let bytes = sample.buffer!.bytes
+            heard.add(
+                stride(from: 0, to: bytes.count, by: 2).map {
+                    Int16(bitPattern: UInt16(bytes[$0]) | UInt16(bytes[$0 + 1]) << 8)
+                })
+            return .ok
+        }
+    }
+
+    @Test("VM-6 a device's sound passes through untouched without a handler, all of it")
+    func passes() async throws {
+        let samples = try await play("pace=fast")
+        #expect(samples.count == 48000 && Set(samples.map { abs($0) }).isSubset(of: [8191, 8192]))
+    }
+
+    @Test("VM-6 handler=gain edits a device's sound, and limits what gets too loud")
+    func gain() async throws {
+        let plain = try await play("pace=fast")
+        let softer = try await play("pace=fast handler=gain options=db=-6.0206")
+        #expect(softer.count == 48000 && zip(plain, softer).allSatisfy { abs(Int($0) / 2 - Int($1)) <= 1 })
+        let louder = try await play("pace=fast handler=gain options=db=40")
+        #expect(Set(louder) == [32767, -32768])
+    }
+
+    @Test("VM-6 a closure edits each block: dropped ones are silence, and time goes on")
+    func closure() async throws {
+        let count = Atomic<Int>(0)
+        let samples = try await play("pace=fast") { mic in
+            try mic.process { frame in
+                #expect(frame.sampleRate == 48000 && frame.channelCount == 1 && frame.frameCount == 480)
+                let index = count.add(1, ordering: .relaxed).oldValue
+                guard index % 2 == 0 else { return .drop }
+                var samples = frame.mutableSamples
+                for place in samples.indices { samples[place] = Int16(index) }
+                return .pass
+            }
+        }
+        let expected: [Int16] = (0..<100).flatMap { (index: Int) -> [Int16] in
+            [Int16](repeating: index % 2 == 0 ? Int16(index) : 0, count: 480)
+        }
+        #expect(samples == expected)
+    }
+
+    @Test("VM-6 another branch's sound isn't changed by an edit")
+    func tee() async throws {
+        let heard = Log<[Int16]>()
+        let graph = try Graph(
+            """
+            audiotestsrc num-buffers=50 samplesperbuffer=480 wave=square volume=0.25 \
+            ! audio/x-raw,format=S16LE,rate=48000,channels=1 ! tee name=t ! queue ! appsink name=out sync=false
+            t. ! queue ! virtualmic pace=fast handler=gain options=db=20 ! fakesink
+            """)
+        try #require(AppSink(try graph.element("out"))).setDelegate(Recorder(heard))
+        try await graph.run()
+        #expect(heard.all.flatMap { $0 }.count == 24000)
+        #expect(Set(heard.all.flatMap { $0 }.map { abs($0) }).isSubset(of: [8191, 8192]))
+    }
+
+    @Test("VM-6 a microphone has the device's place: its blocks are dropped and counted, and its end is none")
+    func replaced() async throws {
+        let dropped = Log<UInt64>()
+        let samples = try await play("pace=fast stereo=false") { mic in
+            try mic.attach(
+                RecordingMic(onStart: { sender in
+                    _ = NativeThread("pump") {
+                        _ = waitUntil { mic.statistics.dropped >= 100 }
+                        for _ in 0..<10 { try? sendNow(sender, [Int16](repeating: 5, count: 480)) }
+                        dropped.add(mic.statistics.dropped)
+                        sender.endOfStream()
+                    }
+                }))
+        }
+        #expect(samples == [Int16](repeating: 5, count: 4800) && dropped.all == [100])
+    }
+
+    @Test("VM-6 a handler's error and its wish to fail end the graph, with its name")
+    func failing() async throws {
+        struct Broken: Error {}
+        for (verdict, text) in [
+            ({ @Sendable () throws -> Verdict in throw Broken() }, "Broken()"),
+            ({ @Sendable () throws -> Verdict in .fail("no more") }, "no more"),
+        ] {
+            let error = await #expect(throws: GraphError.self) {
+                _ = try await play("pace=fast") { mic in try mic.process { _ in try verdict() } }
+            }
+            guard case .failed(let failure)? = error else { continue }
+            #expect(failure.element == "mic" && failure.error.message.hasSuffix(text))
+        }
+    }
+
+    @Test("VM-6 live at the clock's pace it is one sound, without a gap, and LATENCY has the device's in it")
+    func live() async throws {
+        let graph = try Graph(
+            """
+            audiotestsrc is-live=true num-buffers=30 samplesperbuffer=480 ! audio/x-raw,format=S16LE,rate=48000,channels=1 \
+            ! identity sleep-time=1000 ! virtualmic name=mic handler=gain ! fakesink sync=true
+            """)
+        try await graph.run()
+        let counts = try graph.virtualMic("mic").statistics
+        #expect(counts.frames == 30 && counts.silence == .zero && counts.dropped == 0)
+    }
+
+    @Test("VM-6 the sink is asked for once, before the node runs; two channels are refused where stereo is off")
+    func pads() async throws {
+        let graph = try Graph("virtualmic name=mic pace=fast ! fakesink")
+        let element = try graph.element("mic")
+        #expect(element.requestPad("sink") != nil && element.requestPad("sink") == nil)
+        let stereo = "audiotestsrc ! audio/x-raw,format=S16LE,rate=48000,channels=2 ! virtualmic"
+        #expect(throws: GraphError.self) { _ = try Graph("\(stereo) ! fakesink") }
+        _ = try Graph("\(stereo) stereo=true ! fakesink")
+    }
+
+    @Test("VM-6 a handler that edits what comes in is refused where nothing does")
+    func nothingToEdit() async throws {
+        let graph = try Graph("virtualmic name=mic handler=gain ! fakesink")
+        let error = await #expect(throws: GraphError.self) { try await graph.run() }
+        guard case .failed(let failure)? = error else { return }
+        #expect(
+            failure.error.message
+                == "mic: handler gain, which edits what comes in: expected a sink that is linked, got none")
+    }
+}

@@ -1,0 +1,192 @@
+import GStreamer
+import MediaGraphTesting
+import TestSupport
+import Testing
+
+@testable import MediaGraph
+
+/// What ears would check of a virtual microphone, measured.
+@Suite struct VirtualMicSoundTests {
+    /// Sends `sine` in blocks of these lengths, again and again, and ends the stream.
+    private func send(_ sine: Sine, count: Int, blocks: [Int], _ sender: AudioSender) throws {
+        var start = 0
+        var index = 0
+        while start < count {
+            let length = min(blocks[index % blocks.count], count - start)
+            try sendNow(sender, sine.samples(start, length), rate: sine.rate)
+            start += length
+            index += 1
+        }
+        sender.endOfStream()
+    }
+
+    @Test(
+        "VM-3 a sine of each rate is one at 48 kHz, better than −80 dB, without a click, and as long as it was",
+        arguments: AudioSender.sampleRates)
+    func conversion(rate: Int) throws {
+        let sine = Sine(rate < 16000 ? 997 : 2500, rate: rate)
+        let mic = try MicHarness(["pace": "fast", "buffer-time": "60000000000"], sinkCaps: "audio/x-raw,rate=48000")
+        try send(sine, count: rate, blocks: [rate / 100], mic.sender)
+        let pieces = mic.pullToEnd()
+        #expect(pieces.isContinuous(rate: 48000) && pieces.samples.count == 48000)
+        // The filter's ends are silence, which no sine fits.
+        let result = Sine(sine.frequency, rate: 48000).distortion(
+            of: Array(pieces.samples.dropFirst(2000).dropLast(2000)))
+        #expect(result.decibels < -80 && result.worst < 8, "\(result)")
+    }
+
+    @Test(
+        "VM-3 blocks of any length join without a click, where the rate is converted and where it isn't",
+        arguments: [[1], [7], [160], [441], [480], [1024], [4096], [3, 977, 1, 48, 5000, 480, 481, 479]],
+        [44100, 48000])
+    func blocks(lengths: [Int], rate: Int) throws {
+        let sine = Sine(997, rate: rate)
+        let mic = try MicHarness(["pace": "fast", "buffer-time": "60000000000"], sinkCaps: "audio/x-raw,rate=48000")
+        try send(sine, count: rate / 2, blocks: lengths, mic.sender)
+        let pieces = mic.pullToEnd()
+        #expect(pieces.isContinuous(rate: 48000) && pieces.samples.count == 24000)
+        if rate == 48000 { #expect(pieces.samples == sine.samples(0, 24000)) }
+        let result = Sine(997, rate: 48000).distortion(of: Array(pieces.samples.dropFirst(1000).dropLast(1000)))
+        #expect(result.decibels < -80 && result.worst < 8, "\(result)")
+    }
+
+    @Test("VM-3 ten minutes of blocks that come ±30 ms off their time are one sound: no gap, no drift")
+    func tenMinutes() throws {
+        let mic = try MicHarness()
+        var random = SplitMix64(state: 11)
+        let jitter = (0..<60000).map { _ in Int.random(in: -30_000_000...30_000_000, using: &random) }
+        var pieces: [MicHarness.Piece] = []
+        var now = 0
+        for index in 0..<60000 {
+            // A later block doesn't come before an earlier one.
+            now = max(now, 100_000_000 + index * 10_000_000 + jitter[index])
+            mic.harness.setTime(ClockTime(nanoseconds: UInt64(now)))
+            try sendNow(mic.sender, [Int16](repeating: Int16(index % 1000), count: 480))
+            while mic.harness.bufferCount > 0, let piece = mic.pull() { pieces.append(piece) }
+        }
+        mic.sender.endOfStream()
+        mic.harness.setTime(.seconds(700))
+        pieces += mic.pullToEnd()
+        #expect(pieces.count == 60000 && pieces.isContinuous(rate: 48000))
+        #expect(pieces.allSatisfy { !$0.isGap })
+        #expect(pieces.map { $0.samples[0] } == (0..<60000).map { Int16($0 % 1000) })
+    }
+
+    @Test("VM-4 a pause is silence, marked as a gap, and sound is in its place again behind it")
+    func pause() throws {
+        let mic = try MicHarness()
+        mic.harness.setTime(.seconds(1))
+        let loud = [Int16](repeating: 9, count: 480)
+        try sendNow(mic.sender, loud)
+        #expect(mic.pull()?.time == 1_000_000_000)
+        // As late as it may be, nothing happens yet.
+        mic.harness.setTime(.milliseconds(1069))
+        #expect(mic.harness.bufferCount == 0)
+        mic.harness.setTime(.milliseconds(1200))
+        var pieces: [MicHarness.Piece] = []
+        while pieces.last.map({ $0.time < 1_130_000_000 }) ?? true, let piece = mic.pull() { pieces.append(piece) }
+        #expect(pieces.allSatisfy { $0.isGap && $0.samples.allSatisfy { $0 == 0 } })
+        // Back at an odd time: it begins there, to the sample.
+        mic.harness.setTime(ClockTime(nanoseconds: 1_234_567_890))
+        try sendNow(mic.sender, loud)
+        try sendNow(mic.sender, loud)
+        mic.harness.setTime(.milliseconds(1250))
+        while pieces.filter({ !$0.isGap }).flatMap(\.samples).count < 960, let piece = mic.pull() {
+            pieces.append(piece)
+        }
+        #expect(pieces.isContinuous(rate: 48000) && pieces.first?.time == 1_010_000_000)
+        let back = try #require(pieces.first { !$0.isGap })
+        #expect(back.time.distance(to: 1_234_567_890).magnitude <= 20834)
+        #expect(pieces.allSatisfy { !$0.isDiscontinuous })
+        #expect(mic.counts.silence.nanoseconds.distance(to: 224_567_890).magnitude <= 20834)
+    }
+
+    @Test(
+        "VM-3 timestamps that are given are kept: small deviations are counted over, a pause is silence, a long one a new beginning"
+    )
+    func givenTimes() throws {
+        let mic = try MicHarness(["pace": "fast"])
+        let block = [Int16](repeating: 5, count: 480)
+        for time in [2000, 2013, 1999, 2030, 2140, 2150] {
+            try sendNow(mic.sender, block, at: .milliseconds(UInt64(time)))
+        }
+        try sendNow(mic.sender, block, at: .seconds(3600))
+        mic.sender.endOfStream()
+        let pieces = mic.pullToEnd()
+        let sound = pieces.filter { !$0.isGap }
+        #expect(sound.map(\.time) == [2000, 2010, 2020, 2030, 2140, 2150, 3_600_000].map { UInt64($0) * 1_000_000 })
+        #expect(pieces.filter(\.isGap).count == 10)
+        #expect(pieces.dropFirst().filter(\.isDiscontinuous).map(\.time) == [3_600_000_000_000])
+    }
+
+    @Test("VM-4 a pump that never sleeps is paced by the clock: what is out is never more than its time")
+    func paced() throws {
+        let mic = try MicHarness(["buffer-time": "50000000", "block-timeout": "60000000000"])
+        let sender = mic.sender
+        let pump = NativeThread("pump") {
+            for index in 0..<100 { try? sendNow(sender, [Int16](repeating: Int16(index), count: 480)) }
+        }
+        var pieces: [MicHarness.Piece] = []
+        for step in 0..<100 {
+            mic.harness.setTime(.milliseconds(UInt64(step * 10)))
+            if let piece = mic.pull() { pieces.append(piece) }
+            #expect(mic.harness.bufferCount == 0)
+        }
+        pump.join()
+        #expect(pieces.samples.count == 48000 && pieces.isContinuous(rate: 48000))
+        #expect(pieces.map { $0.samples[0] } == (0..<100).map { Int16($0) })
+    }
+
+    @Test("EL-2 an end in the middle of a block's 10 ms gives all that was sent, and no more")
+    func endOfStream() throws {
+        for rate in [48000, 8000] {
+            let mic = try MicHarness(["pace": "fast"], sinkCaps: "audio/x-raw,rate=48000")
+            try sendNow(mic.sender, [Int16](repeating: 3, count: 777), rate: rate)
+            mic.sender.endOfStream()
+            #expect(mic.pullToEnd().samples.count == 777 * 48000 / rate)
+        }
+    }
+
+    @Test("EL-2 a flush loses what waits, counted, and sound begins anew behind it")
+    func flush() throws {
+        let mic = try MicHarness()
+        try sendNow(mic.sender, [Int16](repeating: 1, count: 4800))
+        try sendNow(mic.sender, [Int16](repeating: 2, count: 480))
+        #expect(mic.pull()?.samples[0] == 1)
+        mic.harness.element.sendFlush()
+        mic.harness.setTime(.seconds(3))
+        try sendNow(mic.sender, [Int16](repeating: 4, count: 480))
+        #expect(waitUntil { mic.harness.bufferCount > 0 })
+        let piece = try #require(mic.pull())
+        #expect(piece.samples == [Int16](repeating: 4, count: 480) && piece.time == 3_000_000_000)
+        #expect(mic.counts.dropped == 1)
+    }
+
+    @Test("EL-2 a sender that changes its rate is converted to what goes out already: one format, no gap, exact counts")
+    func changingRate() throws {
+        let mic = try MicHarness(["pace": "fast", "stereo": "true"])
+        try sendNow(mic.sender, [Int16](repeating: 100, count: 4410), rate: 44100)
+        try sendNow(mic.sender, [Int16](repeating: 100, count: 800), rate: 8000)
+        try sendNow(mic.sender, [Int16](repeating: 100, count: 9600), rate: 48000, channels: 2)
+        mic.sender.endOfStream()
+        let pieces = mic.pullToEnd()
+        #expect(pieces.isContinuous(rate: 44100) && pieces.samples.count == 3 * 4410)
+        #expect(mic.harness.element.staticPad("src")?.currentCaps?.description.contains("rate=(int)44100") != false)
+    }
+
+    @Test("EL-2 downstream that wants another rate gets it from the next block on")
+    func renegotiation() async throws {
+        let graph = try Graph(
+            "virtualmic name=mic pace=fast ! capsfilter name=filter caps=audio/x-raw,rate=48000 ! fakesink name=sink")
+        let source = RecordingMic()
+        try graph.virtualMic("mic").attach(source)
+        try await graph.start()
+        let pad = try #require(try graph.element("mic").staticPad("src"))
+        try sendNow(source.sender, [Int16](repeating: 0, count: 480))
+        #expect(waitUntil { pad.currentCaps?.description.contains("48000") == true })
+        try graph.element("filter").setProperty("caps", parsing: "audio/x-raw,rate=16000")
+        try sendNow(source.sender, [Int16](repeating: 0, count: 4800))
+        #expect(waitUntil { pad.currentCaps?.description.contains("16000") == true })
+        await graph.finish()
+    }
+}

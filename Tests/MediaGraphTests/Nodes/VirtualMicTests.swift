@@ -1,0 +1,235 @@
+import GStreamer
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import MediaGraph
+
+/// A virtual microphone's lifecycle, and everything that it refuses.
+@Suite struct VirtualMicTests {
+    private static let block = [Int16](repeating: 7, count: 480)
+
+    @Test("VM-1 initialize, start, stop, uninitialize come in this order; a second PLAYING starts and stops again")
+    func lifecycle() throws {
+        let mic = try MicHarness(plays: false)
+        let element = mic.harness.element
+        for state in [State.ready, .paused, .playing, .paused, .playing, .paused, .ready, .null] {
+            element.setState(state)
+        }
+        #expect(
+            mic.source.calls.all == [
+                "micInitialize", "micStartSend", "micStopSend", "micStartSend", "micStopSend", "micUninitialize",
+            ])
+    }
+
+    @Test("VM-1 sound is refused before micStartSend and after micStopSend, counted, and none of it gets out")
+    func gate() throws {
+        let refusals = Log<MediaGraphError.Code>()
+        let source = RecordingMic(onInitialize: { sender in
+            do throws(MediaGraphError) { try sendNow(sender, Self.block) } catch { refusals.add(error.code) }
+        })
+        let mic = try MicHarness(source: source)
+        try sendNow(mic.sender, Self.block)
+        #expect(mic.pull()?.samples == Self.block)
+        mic.harness.element.setState(.paused)
+        #expect(mic.error { () throws(MediaGraphError) in try sendNow(mic.sender, Self.block) }?.code == .wrongUsage)
+        #expect(refusals.all == [.wrongUsage])
+        #expect(mic.counts.frames == 1 && mic.counts.refused == 2 && mic.harness.bufferCount == 0)
+    }
+
+    @Test("VM-1 a block sent from inside micStartSend is accepted, and never waits there")
+    func insideStart() throws {
+        let source = RecordingMic(onStart: { sender in
+            for _ in 0..<100 { try sendNow(sender, Self.block) }
+            sender.endOfStream()
+        })
+        let mic = try MicHarness(["pace": "fast"], source: source)
+        #expect(mic.pullToEnd().samples.count == 48000)
+    }
+
+    @Test("VM-1 a start that throws is an error with the node's name, and the change of state fails")
+    func failingStart() async throws {
+        struct NoMicrophone: Error {}
+        let graph = try Graph("virtualmic name=mic ! fakesink")
+        try graph.virtualMic("mic").attach(RecordingMic(onStart: { _ in throw NoMicrophone() }))
+        let error = await #expect(throws: GraphError.self) { try await graph.start() }
+        guard case .failed(let failure)? = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(failure.element == "mic" && failure.error.message == "mic: the source: NoMicrophone()")
+        await graph.stop()
+    }
+
+    @Test("VM-1 a microphone that is a task is started by the node, and its return ends the stream")
+    func task() async throws {
+        final class TaskMic: AsyncVirtualMic {
+            func run(sender: AudioSender) async throws {
+                for index in 0..<200 {
+                    try await sender.send([Int16](repeating: Int16(index), count: 48), sampleRate: 48000)
+                }
+            }
+        }
+        let mic = try MicHarness(["pace": "fast", "buffer-time": "2000000"], plays: false)
+        let element = mic.harness.element
+        try NodeDoor.detachMicrophone(from: element)
+        try NodeDoor.attach(TaskMic(), to: element)
+        mic.harness.play()
+        #expect(mic.pullToEnd().samples == (0..<200).flatMap { [Int16](repeating: Int16($0), count: 48) })
+    }
+
+    @Test("VM-1 one source: a second is refused, as is one beside handler=, and one while running")
+    func oneSource() throws {
+        let mic = try MicHarness()
+        let element = mic.harness.element
+        func attach() -> MediaGraphError.Code? {
+            mic.error { () throws(MediaGraphError) in try NodeDoor.attach(RecordingMic(), to: element) }?.code
+        }
+        #expect(attach() == .lockedWhileRunning)
+        element.setState(.null)
+        #expect(attach() == .alreadyInUse)
+        #expect(throws: PropertyError.self) { try element.setProperty("handler", parsing: "tone") }
+        try NodeDoor.detachMicrophone(from: element)
+        #expect(attach() == nil)
+    }
+
+    @Test(
+        "VM-2 odd lengths, other rates and channel counts are refused, with what was expected",
+        arguments: [
+            (0, 48000, 1, "dataLength: expected a multiple of 2 bytes: 16 bits for each channel, got 0"),
+            (3, 48000, 1, "dataLength: expected a multiple of 2 bytes: 16 bits for each channel, got 3"),
+            (6, 48000, 2, "dataLength: expected a multiple of 4 bytes: 16 bits for each channel, got 6"),
+            (-2, 48000, 1, "dataLength: expected a multiple of 2 bytes: 16 bits for each channel, got -2"),
+            (4, 48000, 3, "channels: expected 1 or 2, got 3"), (4, 48000, 0, "channels: expected 1 or 2, got 0"),
+            (
+                4, 12000, 1,
+                "sample rate: expected one of 8000, 11025, 16000, 22050, 24000, 32000, 44100, 48000, 96000, 192000, got 12000"
+            ),
+        ] as [(Int, Int, Int, String)])
+    func refusals(length: Int, rate: Int, channels: Int, text: String) throws {
+        let mic = try MicHarness(["stereo": "true"])
+        // A good block before and after: a refusal changes nothing.
+        try sendNow(mic.sender, Self.block)
+        let refusal = mic.error { () throws(MediaGraphError) in
+            try sendBytes(mic.sender, length: length, rate: rate, channels: channels)
+        }
+        #expect(refusal?.code == .invalidParameter && refusal.map { "\($0)" } == text)
+        try sendNow(mic.sender, Self.block)
+        #expect(mic.counts.refused == 1 && mic.counts.frames == 2)
+    }
+
+    @Test("VM-2 stereo is refused unless the node has stereo=true, and then goes out as two channels")
+    func stereo() throws {
+        let mono = try MicHarness()
+        let refusal = mono.error { () throws(MediaGraphError) in try sendNow(mono.sender, Self.block, channels: 2) }
+        #expect(refusal?.code == .unsupported)
+        let stereo = try MicHarness(["stereo": "true"])
+        let samples = (0..<960).map { Int16($0 % 2 == 0 ? $0 : -$0) }
+        try sendNow(stereo.sender, samples, channels: 2)
+        let piece = try #require(stereo.pull())
+        #expect(piece.samples == samples && piece.duration == 10_000_000)
+        #expect(stereo.harness.element.staticPad("src")?.currentCaps?.description.contains("channels=(int)2") == true)
+    }
+
+    @Test("VM-4 more than max-duration at once is refused, whatever its rate; just as much is not")
+    func tooMuch() throws {
+        for rate in [8000, 44100, 192000] {
+            let mic = try MicHarness(["max-duration": "500000000", "pace": "fast"])
+            try sendNow(mic.sender, [Int16](repeating: 0, count: rate / 2), rate: rate)
+            let refusal = mic.error { () throws(MediaGraphError) in
+                try sendNow(mic.sender, [Int16](repeating: 0, count: rate / 2 + 1), rate: rate)
+            }
+            #expect(refusal?.code == .tooMuchAtOnce)
+        }
+    }
+
+    @Test("VM-4 a pump that never sleeps is refused where the node says so, and heard up to there: nothing is lost")
+    func tooFrequent() throws {
+        let mic = try MicHarness(["backpressure": "refuse", "buffer-time": "100000000"])
+        var accepted = 0
+        var refusal: MediaGraphError?
+        while refusal == nil, accepted < 1000 {
+            refusal = mic.error { () throws(MediaGraphError) in try sendNow(mic.sender, Self.block) }
+            if refusal == nil { accepted += 1 }
+        }
+        #expect(refusal?.code == .tooFrequent)
+        // The buffer, and what the streaming thread holds: the clock stands still.
+        #expect((10...13).contains(accepted))
+        mic.harness.setTime(.seconds(10))
+        #expect(mic.pull(samples: accepted * 480).samples.count >= accepted * 480)
+    }
+
+    @Test("VM-4 where it waits instead, a sender gets timeOut when the clock stands still, and room when it goes on")
+    func blocking() throws {
+        let mic = try MicHarness(["buffer-time": "50000000", "block-timeout": "20000000"])
+        var refusal: MediaGraphError?
+        var accepted = 0
+        while refusal == nil, accepted < 1000 {
+            refusal = mic.error { () throws(MediaGraphError) in try sendNow(mic.sender, Self.block) }
+            if refusal == nil { accepted += 1 }
+        }
+        #expect(refusal?.code == .timeOut && (5...8).contains(accepted))
+        #expect(mic.sender.buffered.nanoseconds <= 60_000_000)
+        mic.harness.setTime(.seconds(1))
+        _ = mic.pull(samples: accepted * 480)
+        try sendNow(mic.sender, Self.block)
+    }
+
+    @Test("VM-4 several threads send at once: each block is in once, whole, or its sender knows that it isn't")
+    func severalThreads() async throws {
+        let mic = try MicHarness(["pace": "fast", "buffer-time": "30000000"])
+        let sender = mic.sender
+        await withTaskGroup(of: Void.self) { group in
+            for thread in 0..<8 {
+                group.addTask {
+                    for index in 0..<50 {
+                        let block = [Int16](repeating: Int16(thread * 50 + index), count: 480)
+                        await #expect(throws: Never.self) { try await sender.send(block, sampleRate: 48000) }
+                    }
+                }
+            }
+        }
+        let samples = mic.pull(samples: 8 * 50 * 480).samples
+        let blocks = stride(from: 0, to: samples.count, by: 480).map { Set(samples[$0..<$0 + 480]) }
+        #expect(blocks.allSatisfy { $0.count == 1 })
+        #expect(blocks.map { $0.first! }.sorted() == (0..<400).map { Int16($0) })
+    }
+
+    @Test("EL-3 LATENCY is the jitter, a piece of 10 ms, and what the conversion holds back; fast is not live")
+    func latency() throws {
+        let mic = try MicHarness(sinkCaps: "audio/x-raw,rate=48000")
+        try sendNow(mic.sender, Self.block)
+        _ = mic.pull()
+        let latency = try #require(mic.harness.latency)
+        #expect(latency.isLive && latency.minimum == .milliseconds(70))
+        try sendNow(mic.sender, [Int16](repeating: 0, count: 160), rate: 8000)
+        #expect(waitUntil { (mic.harness.latency?.minimum ?? .zero) > .milliseconds(74) })
+        #expect(try #require(mic.harness.latency).minimum < .milliseconds(90))
+        let fast = try MicHarness(["pace": "fast"])
+        #expect(fast.harness.latency?.isLive == false)
+    }
+
+    @Test("EL-1 fifty rounds of states, with sound and without, start and stop alike")
+    func states() throws {
+        let mic = try MicHarness(plays: false)
+        for round in 0..<50 {
+            mic.harness.element.setState([State.ready, .paused, .playing][round % 3])
+            if round % 3 == 2 {
+                try sendNow(mic.sender, Self.block)
+                #expect(mic.pull()?.samples == Self.block)
+            }
+            mic.harness.element.setState([State.null, .ready, .paused][round % 2])
+        }
+        mic.harness.element.setState(.null)
+        #expect(
+            mic.source.calls.all.filter { $0 == "micInitialize" }.count
+                == mic.source.calls.all.filter { $0 == "micUninitialize" }.count)
+        #expect(mic.source.calls.all.filter { $0 == "micStartSend" }.count == 16)
+    }
+}
+
+private func sendBytes(_ sender: AudioSender, length: Int, rate: Int, channels: Int) throws(MediaGraphError) {
+    let memory = UnsafeMutableRawPointer.allocate(byteCount: 64, alignment: 8)
+    defer { memory.deallocate() }
+    try sender.send(memory, dataLength: length, sampleRate: rate, channelCount: channels)
+}

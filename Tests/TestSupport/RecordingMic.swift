@@ -1,0 +1,42 @@
+import GStreamer
+import MediaGraph
+import Synchronization
+
+/// A microphone that notes its calls and sends when the test says so.
+public final class RecordingMic: VirtualMic {
+    public let calls = Log<String>()
+    private let kept = Mutex<AudioSender?>(nil)
+    private let onInitialize: @Sendable (AudioSender) throws -> Void
+    private let onStart: @Sendable (AudioSender) throws -> Void
+
+    public init(
+        onInitialize: @escaping @Sendable (AudioSender) throws -> Void = { _ in },
+        onStart: @escaping @Sendable (AudioSender) throws -> Void = { _ in }
+    ) {
+        self.onInitialize = onInitialize
+        self.onStart = onStart
+    }
+
+    public var sender: AudioSender { kept.withLock { $0! } }
+
+    public func micInitialize(sender: AudioSender) throws {
+        calls.add("micInitialize")
+        kept.withLock { $0 = sender }
+        try onInitialize(sender)
+    }
+
+    public func micStartSend() throws {
+        calls.add("micStartSend")
+        try onStart(sender)
+    }
+
+    public func micStopSend() { calls.add("micStopSend") }
+    public func micUninitialize() { calls.add("micUninitialize") }
+}
+
+/// Sends from a place where Swift lets nobody wait; tests are async.
+public func sendNow(
+    _ sender: AudioSender, _ samples: [Int16], rate: Int = 48000, channels: Int = 1, at time: ClockTime? = nil
+) throws(MediaGraphError) {
+    try sender.send(samples, sampleRate: rate, channelCount: channels, timestamp: time)
+}

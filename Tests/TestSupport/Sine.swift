@@ -1,0 +1,64 @@
+import Foundation
+
+/// A sine, and how far a sound is from being one.
+public struct Sine: Sendable {
+    public var frequency: Double
+    public var rate: Int
+    public var amplitude: Double
+
+    public init(_ frequency: Double, rate: Int, amplitude: Double = 0.5) {
+        (self.frequency, self.rate, self.amplitude) = (frequency, rate, amplitude)
+    }
+
+    /// 16-bit samples from `start` on.
+    public func samples(_ start: Int, _ count: Int) -> [Int16] {
+        (start..<start + count).map {
+            Int16((32767 * amplitude * sin(2 * .pi * frequency * Double($0) / Double(rate))).rounded())
+        }
+    }
+
+    /// Total harmonic distortion and noise of `samples` against the sine of this frequency that fits them best (least
+    /// squares), in decibels; and the sample that is furthest off, where a click shows.
+    public func distortion(of samples: [Int16]) -> (decibels: Double, worst: Double) {
+        let angle = 2 * .pi * frequency / Double(rate)
+        let count = Double(samples.count)
+        var (ss, sc, cc, s1, c1) = (0.0, 0.0, 0.0, 0.0, 0.0)
+        var (sx, cx, x1) = (0.0, 0.0, 0.0)
+        for (index, sample) in samples.enumerated() {
+            let (s, c, x) = (sin(angle * Double(index)), cos(angle * Double(index)), Double(sample))
+            ss += s * s
+            sc += s * c
+            cc += c * c
+            s1 += s
+            c1 += c
+            sx += s * x
+            cx += c * x
+            x1 += x
+        }
+        let (a, b, offset) = Self.solve((ss, sc, s1), (sc, cc, c1), (s1, c1, count), (sx, cx, x1))
+        var (signal, noise, worst) = (0.0, 0.0, 0.0)
+        for (index, sample) in samples.enumerated() {
+            let fitted = a * sin(angle * Double(index)) + b * cos(angle * Double(index))
+            let error = Double(sample) - fitted - offset
+            signal += fitted * fitted
+            noise += error * error
+            worst = max(worst, abs(error))
+        }
+        return (10 * log10(noise / signal), worst)
+    }
+
+    private typealias Row = (Double, Double, Double)
+
+    /// Cramer's rule.
+    private static func solve(_ p: Row, _ q: Row, _ r: Row, _ right: Row) -> Row {
+        func determinant(_ a: Row, _ b: Row, _ c: Row) -> Double {
+            a.0 * (b.1 * c.2 - b.2 * c.1) - a.1 * (b.0 * c.2 - b.2 * c.0) + a.2 * (b.0 * c.1 - b.1 * c.0)
+        }
+        let all = determinant(p, q, r)
+        return (
+            determinant((right.0, p.1, p.2), (right.1, q.1, q.2), (right.2, r.1, r.2)) / all,
+            determinant((p.0, right.0, p.2), (q.0, right.1, q.2), (r.0, right.2, r.2)) / all,
+            determinant((p.0, p.1, right.0), (q.0, q.1, right.1), (r.0, r.1, right.2)) / all
+        )
+    }
+}
