@@ -16,8 +16,8 @@ struct MicSettings: Sendable {
     var handler = ""
     var options = ""
     var stereo = false
-    /// Measured at 48 kHz out (THD+N of a sine): 8 reaches what 16 bits can hold; 10 gains nothing, and holds the sound
-    /// back for twice as long.
+    /// Measured at 48 kHz out, THD+N of a sine from 8 and from 44.1 kHz: 4 gives −82 and −86 dB, 8 −93 and −88, which is
+    /// about what 16 bits hold; 10 gives −90 and −90 for twice the work, and holds 8 kHz back by 16 ms where 8 does by 10.
     var quality: Int32 = 8
     var pace = Pace.live
     var backPressure = MicBackPressure.block
