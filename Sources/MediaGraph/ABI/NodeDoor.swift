@@ -133,7 +133,7 @@ enum NodeDoor {
         try MediaGraphError.check { set(element.element, nil, $0) }
     }
 
-    static func attach(_ channel: FrameChannel, to element: Element) throws(MediaGraphError) {
+    static func attach(_ channel: FrameChannel<OwnedVideoFrame>, to element: Element) throws(MediaGraphError) {
         guard let set = try door(of: element).pointee.set_consumer else { throw notThisKind(element, "rawdatapipe") }
         var abi = MGVideoConsumer(channel)
         do { try MediaGraphError.check { set(element.element, &abi, $0) } } catch {

@@ -176,9 +176,9 @@ public struct RawDataPipeNode: GraphNode {
     /// The pipe's frames, owned (`memory-mode=heap`): each may be kept and sent to other tasks. One sequence a pipe, read
     /// by one task. It holds up to the pipe's `max-frames`; then a live stream loses its oldest frames, counted in
     /// `statistics.dropped`, and any other waits. It throws the graph's error, and ends when the graph does.
-    public var frames: FrameSequence {
+    public var frames: FrameSequence<OwnedVideoFrame> {
         get throws(MediaGraphError) {
-            let channel = FrameChannel()
+            let channel = FrameChannel<OwnedVideoFrame>()
             try NodeDoor.attach(channel, to: element)
             graph.streams.add(channel)
             return FrameSequence(channel, graph: graph)
