@@ -7,7 +7,7 @@ public enum Nodes {
 
     static let all: [ElementImplementation.Type] = [
         VideoSourceElement.self, PreprocessorElement.self, AlphaChannelElement.self, RawDataPipeElement.self,
-        FrameObserverElement.self,
+        FrameObserverElement.self, VirtualSpeakerElement.self,
     ]
 
     /// The nodes' names in descriptions.

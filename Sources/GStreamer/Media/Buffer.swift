@@ -93,3 +93,8 @@ private struct ReferenceClock: @unchecked Sendable {
         return withExtendedLifetime(caps) { ReferenceClock(caps: gst_caps_ref(caps.raw)) }
     }()
 }
+
+extension BufferAccess {
+    /// Sets every byte.
+    public func fill(with value: UInt8) { gst_buffer_memset(raw, 0, value, gst_buffer_get_size(raw)) }
+}

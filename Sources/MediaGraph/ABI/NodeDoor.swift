@@ -55,6 +55,11 @@ enum NodeDoor {
             @convention(c) (
                 UnsafeMutablePointer<GstElement>?, UnsafePointer<MGAudioProcessor>?, UnsafeMutablePointer<MGError>?
             ) -> Int32
+        )? = nil,
+        audioConsumer: (
+            @convention(c) (
+                UnsafeMutablePointer<GstElement>?, UnsafePointer<MGAudioConsumer>?, UnsafeMutablePointer<MGError>?
+            ) -> Int32
         )? = nil
     ) -> DoorConstant {
         let door = UnsafeMutablePointer<MGNodeDoor>.allocate(capacity: 1)
@@ -62,7 +67,8 @@ enum NodeDoor {
             to: MGNodeDoor(
                 abi_version: MEDIAGRAPH_ABI_VERSION, set_source: source, set_processor: processor,
                 set_consumer: consumer, subscribe: subscribe, unsubscribe: unsubscribe, set_observer: observer,
-                observer_changed: observerChanged, set_audio_processor: audioProcessor))
+                observer_changed: observerChanged, set_audio_processor: audioProcessor,
+                set_audio_consumer: audioConsumer))
         return DoorConstant(pointer: UnsafePointer(door))
     }
 
@@ -103,6 +109,22 @@ enum NodeDoor {
             }
         } catch {
             if let processor { processor.destroy(processor.context) }
+            throw error
+        }
+    }
+
+    /// `nil` leaves the node without one.
+    static func attach(_ consumer: consuming MGAudioConsumer?, to element: Element) throws(MediaGraphError) {
+        do throws(MediaGraphError) {
+            guard let set = try door(of: element).pointee.set_audio_consumer else {
+                throw notThisKind(element, "virtualspeaker")
+            }
+            try MediaGraphError.check { error in
+                guard var abi = consumer else { return set(element.element, nil, error) }
+                return set(element.element, &abi, error)
+            }
+        } catch {
+            if let consumer { consumer.destroy(consumer.context) }
             throw error
         }
     }

@@ -18,6 +18,7 @@ extension HandlerRegistry {
             try register(ContactSheet.self)
             try register(CountObserver.self)
             try register(InvertEditor.self)
+            try register(CountSpeaker.self)
         } catch {
             preconditionFailure("two built-in handlers have one name: \(error)")
         }

@@ -71,6 +71,10 @@ public struct HandlerLibrary: ~Copyable {
         try add(.audioProcessor, type, P.validate) { MGAudioProcessor(try P(options: $0), name: P.name) }
     }
 
+    public func add<S: VirtualSpeaker & NamedHandler>(_ type: S.Type) throws(MediaGraphError) {
+        try add(.audioConsumer, type, S.validate) { MGAudioConsumer(try S(options: $0), name: S.name) }
+    }
+
     private func add<ABI>(
         _ kind: HandlerRegistry.Kind, _ type: any NamedHandler.Type,
         _ validate: @escaping (HandlerOptions) throws -> Void, _ make: @escaping (HandlerOptions) throws -> ABI

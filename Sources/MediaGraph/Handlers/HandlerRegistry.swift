@@ -7,7 +7,7 @@ public final class HandlerRegistry: Sendable {
     /// Which node a handler is for.
     public enum Kind: Int32, Sendable, CaseIterable {
         case source = 1
-        case processor, consumer, observer, audioProcessor
+        case processor, consumer, observer, audioProcessor, audioConsumer
 
         /// The node's factory name.
         public var node: String {
@@ -17,6 +17,7 @@ public final class HandlerRegistry: Sendable {
             case .consumer: "rawdatapipe"
             case .observer: "frameobserver"
             case .audioProcessor: "virtualmic"
+            case .audioConsumer: "virtualspeaker"
             }
         }
     }
@@ -42,6 +43,7 @@ public final class HandlerRegistry: Sendable {
         case consumer(@Sendable (HandlerOptions) throws -> MGVideoConsumer)
         case observer(@Sendable (HandlerOptions) throws -> MGFrameObserver)
         case audioProcessor(@Sendable (HandlerOptions) throws -> MGAudioProcessor)
+        case audioConsumer(@Sendable (HandlerOptions) throws -> MGAudioConsumer)
         case foreign(ForeignHandler)
     }
 
@@ -109,6 +111,15 @@ public final class HandlerRegistry: Sendable {
                 kind: .audioProcessor, name: P.name, summary: P.summary, options: P.options, formats: [], library: nil,
                 make: .audioProcessor { MGAudioProcessor(try P(options: $0), name: P.name) },
                 validate: { try P.validate($0) }))
+    }
+
+    /// Makes a receiver of audio known as `virtualspeaker handler=NAME`.
+    public func register<S: VirtualSpeaker & NamedHandler>(_ type: S.Type) throws(MediaGraphError) {
+        try add(
+            Entry(
+                kind: .audioConsumer, name: S.name, summary: S.summary, options: S.options, formats: [], library: nil,
+                make: .audioConsumer { MGAudioConsumer(try S(options: $0), name: S.name) },
+                validate: { try S.validate($0) }))
     }
 
     func add(_ entry: Entry) throws(MediaGraphError) {
@@ -219,6 +230,19 @@ public final class HandlerRegistry: Sendable {
         guard case .audioProcessor(let factory) = entry.make else { preconditionFailure("an audio processor's maker") }
         return try make(entry, options) { options in
             let handle = AudioProcessorHandle(try factory(options))
+            try options.refuseUnknown()
+            return handle
+        }
+    }
+
+    func makeAudioConsumer(_ name: String, options: String) throws(MediaGraphError) -> AudioConsumerHandle {
+        let entry = try entry(.audioConsumer, name)
+        if case .foreign(let foreign) = entry.make {
+            return AudioConsumerHandle(try foreign.make(options, MGAudioConsumer()))
+        }
+        guard case .audioConsumer(let factory) = entry.make else { preconditionFailure("an audio consumer's maker") }
+        return try make(entry, options) { options in
+            let handle = AudioConsumerHandle(try factory(options))
             try options.refuseUnknown()
             return handle
         }

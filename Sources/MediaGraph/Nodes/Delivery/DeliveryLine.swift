@@ -93,6 +93,9 @@ final class DeliveryLine<Receiver: DeliveryReceiver>: Sendable {
     /// Waits until end-of-stream has been told: on the bus it means that every frame was delivered.
     func waitForEnd() { _ = monitor.wait { $0.hasEnded ? true : nil } }
 
+    /// Whether the caller is in a callback, on the thread that it came on.
+    var isInCallback: Bool { monitor.withLock(wakes: false) { $0.isCaller(currentThread()) } }
+
     /// A callback may cancel, and then none follows.
     var isCancelled: Bool { monitor.withLock(wakes: false) { $0.phase == .cancelled } }
 

@@ -100,7 +100,10 @@ struct DeliveryState<Frame: Sendable, Signal: DeliverySignal> {
         }
     }
 
-    private mutating func removeFrames() { queue?.removeFrames { removed.append($0) } }
+    /// One of several streams is flushed: what waits of it goes.
+    mutating func removeFrames(where matches: (Frame) -> Bool = { _ in true }) {
+        queue?.removeFrames(where: matches) { removed.append($0) }
+    }
 
     /// What `hold`, `reopen`, `cancel` or `leave` took out of the queue.
     mutating func takeRemoved() -> [Frame] {
@@ -208,6 +211,8 @@ struct DeliveryState<Frame: Sendable, Signal: DeliverySignal> {
         case (.idle, _), (.armed, _), (.open, .passed), (.ended, _), (.failed, _), (.cancelled, _): break
         }
     }
+
+    func isCaller(_ thread: UInt) -> Bool { caller == thread }
 
     /// No callback is in flight, but for the caller's own.
     func isQuiet(for thread: UInt) -> Bool { caller == 0 || caller == thread }
