@@ -70,6 +70,9 @@ public struct BufferAccess {
     /// A buffer with memory of its own.
     public var copied: Buffer { Buffer(taking: gst_buffer_copy_deep(raw)) }
 
+    /// Another buffer on the same memory, with timestamps and flags of its own.
+    public var described: Buffer { Buffer(taking: gst_buffer_copy(raw)) }
+
     /// Wall-clock time of capture, Unix nanoseconds (`GstReferenceTimestampMeta`, `timestamp/x-unix`).
     public var captureTime: UInt64? {
         guard let meta = gst_buffer_get_reference_timestamp_meta(raw, ReferenceClock.unix.caps) else { return nil }

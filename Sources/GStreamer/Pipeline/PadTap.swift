@@ -72,8 +72,9 @@ public struct PassingBuffer: ~Copyable {
     /// Puts a copy in its place where somebody else has it too.
     public mutating func makeWritable() {
         raw = UnsafeMutableRawPointer(
-            gst_mini_object_make_writable(UnsafeMutableRawPointer(raw).assumingMemoryBound(to: GstMiniObject.self)))
-            .assumingMemoryBound(to: GstBuffer.self)
+            gst_mini_object_make_writable(UnsafeMutableRawPointer(raw).assumingMemoryBound(to: GstMiniObject.self))
+        )
+        .assumingMemoryBound(to: GstBuffer.self)
     }
 }
 

@@ -9,7 +9,9 @@ open class BinElement: ElementImplementation, ParentClass, @unchecked Sendable {
         klass.assumingMemoryBound(to: GstBinClass.self).pointee.handle_message = { bin, message in
             let raw = UnsafeMutableRawPointer(bin!)
             // Children post while the bin is being made.
-            if let node = ElementClass.madeImplementation(of: raw) as? BinElement { node.childPosted(Message(message!)) }
+            if let node = ElementClass.madeImplementation(of: raw) as? BinElement {
+                node.childPosted(Message(message!))
+            }
             let parent = ElementClass.parentClass(of: ElementInstance(raw)).assumingMemoryBound(to: GstBinClass.self)
             parent.pointee.handle_message(bin, message)
         }

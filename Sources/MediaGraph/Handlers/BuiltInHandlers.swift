@@ -19,6 +19,8 @@ extension HandlerRegistry {
             try register(CountObserver.self)
             try register(InvertEditor.self)
             try register(CountSpeaker.self)
+            try register(LevelSpeaker.self)
+            try register(WaveSpeaker.self)
         } catch {
             preconditionFailure("two built-in handlers have one name: \(error)")
         }

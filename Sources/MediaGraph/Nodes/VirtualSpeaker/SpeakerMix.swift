@@ -74,7 +74,9 @@ final class SpeakerMix: Sendable {
     /// Somebody leaves a live mix. audiomixer 1.22 ends when no pad is left that may bring more; this one may for ever.
     func keepGoing(_ format: SpeakerDelivery.Format) {
         keeper.withLock { keeper in
-            guard keeper == nil, let now = mixer.currentRunningTime, let pad = mixer.requestPad("sink_%u") else { return }
+            guard keeper == nil, let now = mixer.currentRunningTime, let pad = mixer.requestPad("sink_%u") else {
+                return
+            }
             pad.beginSilence("virtualspeaker/keeper", format.caps, at: now, duration: .milliseconds(10))
             keeper = pad
         }

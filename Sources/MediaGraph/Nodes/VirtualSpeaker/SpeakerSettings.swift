@@ -6,5 +6,5 @@ struct SpeakerSettings: Sendable {
     var channels: Int32 = 1
     var memoryMode = MemoryMode.stack
     var backPressure = BackPressure.auto
-    var maxFrames: Int32 = 10
+    var maxFrames: Int32 = 200
 }

@@ -78,7 +78,7 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
                     """
                 ) { $0.statistics },
             ],
-            messages: [SpeakerStatus.messageDeclaration],
+            messages: [SpeakerStatus.messageDeclaration, LevelSpeaker.messageDeclaration],
             abiVersion: NodeDefinition.abiVersion)
     }
 
@@ -292,7 +292,8 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
         guard input.prepare(caps, for: format, pad, in: self) else {
             guard input.isConnected else { return false }
             postError(
-                .notNegotiated, "\(name): can't take what comes in", debug: "upstream gives \(caps); expected raw audio")
+                .notNegotiated, "\(name): can't take what comes in", debug: "upstream gives \(caps); expected raw audio"
+            )
             return false
         }
         return true
