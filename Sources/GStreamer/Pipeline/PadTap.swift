@@ -91,6 +91,24 @@ extension Pad {
             }, Unmanaged.passRetained(tap).toOpaque(), { Unmanaged<PadTap>.fromOpaque($0!).release() })
     }
 
+    /// What is upstream of this sink pad may wait for as long as it takes: the pad's element keeps what comes early. Without,
+    /// streams that can be kept waiting for different times make an element with many pads doubt its latency.
+    public func toleratesLatency() {
+        gst_pad_add_probe(
+            pad,
+            GstPadProbeType(rawValue: GST_PAD_PROBE_TYPE_QUERY_UPSTREAM.rawValue | GST_PAD_PROBE_TYPE_PULL.rawValue),
+            { _, info, _ in
+                guard let query = gst_pad_probe_info_get_query(info), query.pointee.type == GST_QUERY_LATENCY else {
+                    return GST_PAD_PROBE_OK
+                }
+                var live: gboolean = 0
+                var minimum: GstClockTime = 0
+                gst_query_parse_latency(query, &live, &minimum, nil)
+                gst_query_set_latency(query, live, minimum, GstClockTime.max)
+                return GST_PAD_PROBE_OK
+            }, nil, nil)
+    }
+
     /// Sets a property that pads of its class are known to have.
     public func set<T: ValueConvertible>(_ property: String, to value: T) {
         Value(value).read { g_object_set_property(raw.assumingMemoryBound(to: GObject.self), property, $0) }
@@ -98,6 +116,14 @@ extension Pad {
 
     /// Sends end-of-stream into a sink pad that nobody else feeds.
     public func sendEndOfStream() { gst_pad_send_event(pad, gst_event_new_eos()) }
+
+    /// The same, unless somebody is just feeding it: then false, since that may last.
+    public func trySendEndOfStream() -> Bool {
+        guard g_rec_mutex_trylock(&pad.pointee.stream_rec_lock) != 0 else { return false }
+        defer { g_rec_mutex_unlock(&pad.pointee.stream_rec_lock) }
+        sendEndOfStream()
+        return true
+    }
 
     /// A stream that is there and says nothing: it begins on a sink pad that nobody else feeds, with a gap at `time`.
     public func beginSilence(_ id: String, _ caps: Caps, at time: ClockTime, duration: ClockTime) {

@@ -99,8 +99,8 @@ import Testing
         #expect(heard.formats == ["\(rate) \(channels)"])
         #expect(heard.users == ["a", "b", "c", "d"])
         for user in heard.users {
-            // One second each; a resampler may keep a sample back.
-            #expect(abs(heard.user(user).count / channels - rate) <= 2, "\(user)")
+            // One second each; a resampler may keep a sample of 8 kHz back.
+            #expect(abs(heard.user(user).count / channels - rate) <= rate / 8000, "\(user)")
             #expect(heard.user(user).max()! > 25_000, "\(user)")
         }
         #expect(heard.jumps.isEmpty, "\(heard.jumps)")
@@ -135,11 +135,13 @@ import Testing
             state.withLock { state in
                 let time = Int64(frame.runningTime!.nanoseconds)
                 state.jump = max(state.jump, abs(time - state.next))
+                // Beginning and end are the resampler's filter filling and running empty.
+                let isSteady = (480..<599 * 48_000).contains(state.count)
                 state.count += frame.frameCount
                 state.next = Int64(frame.info.duration(ofFrames: state.count).nanoseconds)
                 let samples = frame.samples
                 for index in samples.indices {
-                    state.step = max(state.step, abs(Int(samples[index]) - Int(state.last)))
+                    if isSteady { state.step = max(state.step, abs(Int(samples[index]) - Int(state.last))) }
                     state.last = samples[index]
                 }
             }

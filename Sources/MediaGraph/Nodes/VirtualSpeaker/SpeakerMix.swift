@@ -19,6 +19,8 @@ final class SpeakerMix: Sendable {
     private let end: SpeakerEnd
     /// Keeps a live mix going when everybody has left.
     private let keeper = Mutex<Pad?>(nil)
+    /// Of users who have left: what they said last is still to be mixed.
+    private let draining = Mutex<[Pad]>([])
 
     init(in bin: ElementInstance) {
         func make(_ factory: String, _ properties: [(String, String)] = []) -> Element {
@@ -59,6 +61,7 @@ final class SpeakerMix: Sendable {
 
     func stop() {
         if let pad = keeper.withLock({ $0.take() }) { mixer.releasePad(pad) }
+        releaseDrained()
     }
 
     // MARK: Users
@@ -66,10 +69,28 @@ final class SpeakerMix: Sendable {
     func requestPad() -> Pad? {
         guard let pad = mixer.requestPad("sink_%u") else { return nil }
         pad.set("qos-messages", to: true)
+        // The mixer keeps what comes before its time, for as long as the slowest stream takes.
+        pad.toleratesLatency()
         return pad
     }
 
     func release(_ pad: Pad) { mixer.releasePad(pad) }
+
+    /// Somebody leaves while the others go on: what he has said is mixed first. Where his stream waits in the mixer it can't
+    /// be waited for.
+    func drain(_ pad: Pad) {
+        releaseDrained()
+        guard pad.trySendEndOfStream() else { return mixer.releasePad(pad) }
+        draining.withLock { $0.append(pad) }
+    }
+
+    private func releaseDrained() {
+        let drained = draining.withLock { pads in
+            defer { pads = [] }
+            return pads
+        }
+        for pad in drained { mixer.releasePad(pad) }
+    }
 
     /// Somebody leaves a live mix. audiomixer 1.22 ends when no pad is left that may bring more; this one may for ever.
     func keepGoing(_ format: SpeakerDelivery.Format) {

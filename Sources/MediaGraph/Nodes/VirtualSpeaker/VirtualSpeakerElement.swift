@@ -269,7 +269,11 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
         if isRunning, delivery.liveness == true, !input.isShared, let format = delivery.format {
             mix.keepGoing(format)
         }
-        input.disconnect(pad, in: self, isReleased: true) { disconnect(input, $0) }
+        // The last one's end would be that of a mix that isn't live; somebody may come yet.
+        let othersGoOn = delivery.liveness == true || state.withLock { $0.users.contains { !$0.hasEnded } }
+        input.disconnect(pad, in: self, isReleased: true) { outlet in
+            if isRunning, othersGoOn, !input.isShared { mix.drain(outlet) } else { disconnect(input, outlet) }
+        }
         Self.log.log(.info, raw: instance.element, "a user's pad is released")
         if isRunning { endIfAllHave() }
     }

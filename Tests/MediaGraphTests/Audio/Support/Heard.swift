@@ -1,6 +1,7 @@
 import Foundation
 import GStreamer
 import MediaGraph
+import MediaGraphTesting
 import Testing
 
 /// Everything that a speaker hands over in one run of a graph, to its end.
