@@ -9,7 +9,7 @@ package struct Sample: Sendable {
 
     package static let all = [
         zoomSourceTask, zoomSourceThread, zoomPreProcessor, zoomRawDataPipe, zoomPixelBuffer, zoomAlphaChannel,
-        zegoCustomRender, agoraFrameObserver,
+        zoomVirtualSpeaker, zegoCustomRender, agoraFrameObserver,
     ]
 }
 

@@ -118,6 +118,8 @@ final class SpeakerMix: Sendable {
     }
 
     func releaseSource(_ pad: GhostPad, in bin: BinElement) {
+        // A bin that goes has let go of its children before its pads.
+        guard tee.parent != nil else { return bin.remove(pad) }
         end.add(to: bin.instance)
         end.take(tee)
         if bin.isRunning { bin.removeWhileRunning(pad) } else { bin.remove(pad) }
