@@ -111,7 +111,8 @@ extension SpeakerStream {
         switch abi.kind {
         case MG_ONE_WAY:
             self = .oneWay(
-                SpeakerUser(name: abi.user.map { String(cString: $0) } ?? "", room: abi.room.map { String(cString: $0) }))
+                SpeakerUser(
+                    name: abi.user.map { String(cString: $0) } ?? "", room: abi.room.map { String(cString: $0) }))
         case MG_SHARED: self = .shared
         default: self = .mixed
         }

@@ -12,7 +12,7 @@ import Testing
         #expect(inspect.errors == "")
         for node in Nodes.factoryNames { #expect(inspect.output.contains("\n  \(node) ")) }
         #expect(inspect.output.contains("\nhandlers of videosource\n"))
-        #expect(inspect.output.contains("\n  counter        A moving pattern with the frame's number burnt in\n"))
+        #expect(inspect.output.contains("\n  counter         A moving pattern with the frame's number burnt in\n"))
         #expect(inspect.output.contains("fps=30            frames a second, 30 or 30000/1001\n"))
     }
 
@@ -91,8 +91,9 @@ import Testing
                     $0.hasPrefix("  \(kind.node) handler=\(handler.name)")
                 }
                 let line = try #require(lines.first)
-                let before = kind == .source ? "" : "videotestsrc ! "
-                let after = kind == .consumer ? "" : " ! fakesink"
+                let isAudio = [.audioConsumer, .audioProcessor].contains(kind)
+                let before = kind == .source ? "" : isAudio ? "audiotestsrc ! " : "videotestsrc ! "
+                let after = [.consumer, .audioConsumer].contains(kind) ? "" : " ! fakesink"
                 let check = try Program.run("check", before + line + after)
                 // The file that an example reads isn't here.
                 let mayWarn = handler.options.contains(where: \.isInput)
