@@ -53,6 +53,12 @@ import Testing
                 try graph.preprocessor("q").process { frame in
                     var luma = try frame.mutablePlane(.y)
                     luma.fill(rows: 0..<2, with: 0)
+                    try frame.withMutablePlanes(.y, .u, .v) { y, u, v in
+                        var row = y.row(0)
+                        var chroma = v.row(0)
+                        row[0] = u.row(0)[0]
+                        chroma[0] = row[0]
+                    }
                     return .pass
                 }
             }
@@ -149,6 +155,46 @@ import Testing
                 }
                 """,
                 "escap"
+            ),
+            (
+                "planes that are edited together and kept for later",
+                """
+                func attach(_ graph: Graph) throws {
+                    try graph.preprocessor("q").process { frame in
+                        try frame.withMutablePlanes(.y, .uv) { luma, chroma in
+                            Task { luma.fill(rows: 0..<2, with: 0) }
+                        }
+                        return .pass
+                    }
+                }
+                """,
+                "escaping closure captures 'inout' parameter 'luma'"
+            ),
+            (
+                "a plane that is returned by what edits it",
+                """
+                func attach(_ graph: Graph) throws {
+                    try graph.preprocessor("q").process { frame in
+                        let luma: MutableVideoPlane = try frame.withMutablePlanes(.y, .uv) { luma, _ in luma }
+                        print(luma.width)
+                        return .pass
+                    }
+                }
+                """,
+                "Escapable"
+            ),
+            (
+                "planes that are swapped",
+                """
+                func attach(_ graph: Graph) throws {
+                    try graph.preprocessor("q").process { frame in
+                        var saved: MutableVideoPlane? = nil
+                        try frame.withMutablePlanes(.y, .uv) { luma, _ in swap(&luma, &saved!) }
+                        return .pass
+                    }
+                }
+                """,
+                "conform to 'Escapable'"
             ),
             (
                 "written to by a reader",

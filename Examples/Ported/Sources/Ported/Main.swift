@@ -8,8 +8,8 @@ package struct Sample: Sendable {
     package let run: @Sendable (_ frames: Int) async throws -> [String]
 
     package static let all = [
-        zoomSourceTask, zoomSourceThread, zoomPreProcessor, zoomRawDataPipe, zoomPixelBuffer, zoomAlphaChannel,
-        zoomVirtualSpeaker, zegoCustomRender, agoraFrameObserver,
+        zoomSourceTask, zoomSourceThread, zoomPreProcessor, zoomMemoryMode, zoomRawDataPipe, zoomPixelBuffer,
+        zoomAlphaChannel, zoomVirtualSpeaker, zegoCustomRender, agoraFrameObserver,
     ]
 }
 

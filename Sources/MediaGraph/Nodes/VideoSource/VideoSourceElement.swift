@@ -18,7 +18,7 @@ import Synchronization
 final class VideoSourceElement: PushSource, ConfigurableElement, @unchecked Sendable {
     // `@unchecked Sendable`: constants, and state behind locks.
 
-    struct Settings: Sendable {
+    struct Settings: HandlerSettings {
         var handler = ""
         var options = ""
         var pace = Pace.live
@@ -98,14 +98,14 @@ final class VideoSourceElement: PushSource, ConfigurableElement, @unchecked Send
         NodeDoor.install(Self.door.pointer, on: instance)
     }
 
-    /// `nil` takes the source away.
+    /// `nil` takes the source away, also the one that `handler` names.
     private func attach(_ abi: MGVideoSource?) throws(MediaGraphError) {
         guard isInNull else {
             throw .lockedWhileRunning(.init("\(name)'s source", expected: "to be attached before the graph starts"))
         }
         guard let abi else {
             lifecycle.attach(nil)
-            return
+            return clearHandlerProperties()
         }
         let handler = settings.current.handler
         guard handler.isEmpty else {
