@@ -122,6 +122,36 @@ typedef struct {
     int32_t (*is_alive)(void *context);
 } MGVideoConsumer;
 
+static const int32_t MG_MIXED = 0, MG_ONE_WAY = 1, MG_SHARED = 2;
+
+// Which of a speaker's streams a block is of.
+typedef struct {
+    int32_t kind;
+    uint64_t number;          // the same for all blocks of one stream, and never for another's
+    const char *user, *room;  // of a one-way stream; `room` may be NULL
+} MGAudioStream;
+
+// A speaker's handler. Calls come one at a time, in each stream's order, but for `interrupt`.
+typedef struct {
+    uint32_t abi_version;
+    void *context;
+    // Once, before anything else, with the node, which it may hold weakly.
+    void (*registered)(void *context, GstElement *node);
+    // Before anything else of a run. `policy` and `max_frames` are for one that queues by itself.
+    void (*start)(void *context, int32_t policy, int32_t max_frames);
+    // Any thread: a `frame` that waits returns at once, and none waits until `resume`.
+    void (*interrupt)(void *context);
+    void (*resume)(void *context);
+    // MG_PASS, MG_FAILED, or MG_DROP from one that queues by itself: this block or an older one was lost.
+    int32_t (*frame)(void *context, const MGAudioStream *stream, const MGAudioFrame *frame, MGError *error);
+    void (*status)(void *context, const MGAudioStream *stream, int32_t on);
+    int32_t (*end)(void *context, MGError *error);  // end of all streams: nothing follows until the next start
+    void (*destroy)(void *context);
+    char name[64];
+    int32_t memory_mode;  // 0: whatever the speaker says; 1: stack; 2: heap
+    int32_t queues;       // 1: it queues by itself, so the speaker calls it on the streaming threads
+} MGAudioConsumer;
+
 typedef struct {
     int32_t width, height, rate_numerator, rate_denominator;
 } MGVideoCapability;
@@ -247,13 +277,15 @@ typedef struct {
     void (*observer_changed)(GstElement *node);
     int32_t (*set_audio_processor)(GstElement *node, const MGAudioProcessor *processor, MGError *error);
     int32_t (*set_audio_source)(GstElement *node, const MGAudioSource *source, MGError *error);
+    int32_t (*set_audio_consumer)(GstElement *node, const MGAudioConsumer *consumer, MGError *error);
 } MGNodeDoor;
 
 static const int32_t MG_HANDLER_SOURCE = 1, MG_HANDLER_PROCESSOR = 2, MG_HANDLER_CONSUMER = 3,
-                     MG_HANDLER_OBSERVER = 4, MG_HANDLER_AUDIO_PROCESSOR = 5, MG_HANDLER_AUDIO_SOURCE = 7;
+                     MG_HANDLER_OBSERVER = 4, MG_HANDLER_AUDIO_PROCESSOR = 5, MG_HANDLER_AUDIO_CONSUMER = 6,
+                     MG_HANDLER_AUDIO_SOURCE = 7;
 
 // A handler that a library offers. `create` fills `made` (MGVideoSource, MGVideoProcessor, MGVideoConsumer,
-// MGFrameObserver or MGAudioProcessor by `kind`)
+// MGFrameObserver, MGAudioProcessor or MGAudioConsumer by `kind`)
 // from the text of the node's `options`, and answers 0 with `error` set when it can't.
 typedef struct {
     int32_t kind;

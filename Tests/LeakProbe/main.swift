@@ -49,6 +49,45 @@ func keepFrames() async throws {
     precondition(last.count == VideoFormat.i420.packedLength(width: 160, height: 90))
 }
 
+/// Users who join and leave, blocks that are kept, and an editor, in a live graph that is stopped in the midst.
+func keepBlocks() async throws {
+    let pipeline = try Pipeline(
+        parsing: "audiotestsrc is-live=true samplesperbuffer=480 ! virtualspeaker name=s handler=level")
+    pipeline.setState(.playing)
+    for round in 0..<5 {
+        let source = Element(factory: "audiotestsrc")!
+        try source.setProperty("is-live", to: true)
+        pipeline.add(source)
+        let speaker = pipeline.element(named: "s")!
+        let pad = speaker.requestPad("user_r\(round)")!
+        _ = source.staticPad("src")!.link(to: pad)
+        source.syncState()
+        try await Task.sleep(for: .milliseconds(30))
+        source.setState(.null)
+        speaker.releasePad(pad)
+        pipeline.remove(source)
+    }
+    pipeline.setState(.null)
+
+    let graph = try Graph("audiotestsrc is-live=true ! virtualspeaker name=s")
+    let speaker = try graph.virtualSpeaker("s")
+    try speaker.edit { frame in
+        var samples = frame.mutableSamples
+        for index in samples.indices { samples[index] /= 2 }
+        return .pass
+    }
+    var kept: [OwnedAudioFrame] = []
+    let audio = try speaker.audio
+    try await graph.start()
+    for try await block in audio {
+        kept.append(block.frame)
+        if kept.count > 20 { break }
+    }
+    await graph.stop()
+    let last = try kept.last!.samples()
+    precondition(!last.isEmpty)
+}
+
 /// An element as a function on buffers: turned, refused, failed, and thrown away at each point.
 func filter() throws {
     let caps = Caps("video/x-raw,format=RGBA,width=4,height=2,framerate=30/1")!
@@ -232,6 +271,17 @@ case "frames":
     try await keepFrames()
 case "delegates":
     for policy in ["block", "drop-old"] { try await subscribeInAllWays(policy) }
+case "speaker":
+    for source in ["audiotestsrc num-buffers=20", "audiotestsrc is-live=true num-buffers=5"] {
+        for handler in ["count", "level"] {
+            try await run(
+                """
+                virtualspeaker name=s handler=\(handler) rate=16000 ! fakesink async=false  \(source) ! s.user_anna
+                \(source) ! audio/x-raw,format=S16LE,rate=16000,channels=1 ! s.  \(source) ! s.shared
+                """)
+        }
+    }
+    try await keepBlocks()
 case "dropped-graph":
     // Nobody stops it: letting go of it must.
     do {

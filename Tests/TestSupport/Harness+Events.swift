@@ -1,3 +1,5 @@
+import CGStreamer
+import GStreamer
 import MediaGraphTesting
 
 extension Harness {
@@ -14,4 +16,9 @@ extension Harness {
         push(.segment)
         push(.endOfStream)
     }
+}
+
+extension Element {
+    /// Gives the element this clock, as a pipeline would; a harness that it gets into takes it for its own.
+    public func setClock(_ clock: Clock) { gst_element_set_clock(element, clock.clock) }
 }

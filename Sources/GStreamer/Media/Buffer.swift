@@ -91,6 +91,9 @@ public struct BufferAccess {
     /// A buffer with memory of its own.
     public var copied: Buffer { Buffer(taking: gst_buffer_copy_deep(raw)) }
 
+    /// Another buffer on the same memory, with timestamps and flags of its own.
+    public var described: Buffer { Buffer(taking: gst_buffer_copy(raw)) }
+
     /// Wall-clock time of capture, Unix nanoseconds (`GstReferenceTimestampMeta`, `timestamp/x-unix`).
     public var captureTime: UInt64? {
         guard let meta = gst_buffer_get_reference_timestamp_meta(raw, ReferenceClock.unix.caps) else { return nil }
@@ -113,4 +116,9 @@ private struct ReferenceClock: @unchecked Sendable {
         let caps = Caps("timestamp/x-unix")!.constant
         return withExtendedLifetime(caps) { ReferenceClock(caps: gst_caps_ref(caps.raw)) }
     }()
+}
+
+extension BufferAccess {
+    /// Sets every byte.
+    public func fill(with value: UInt8) { gst_buffer_memset(raw, 0, value, gst_buffer_get_size(raw)) }
 }

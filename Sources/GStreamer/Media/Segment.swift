@@ -7,6 +7,15 @@ public struct Segment: Equatable, @unchecked Sendable {
 
     package init(_ raw: GstSegment) { self.raw = raw }
 
+    /// Of a SEGMENT event.
+    init(_ event: UnsafeMutablePointer<GstEvent>) {
+        raw = GstSegment()
+        gst_event_copy_segment(event, &raw)
+    }
+
+    /// Of a stream that has said nothing yet: no timestamp has a running time.
+    public static let undefined = Segment(GstSegment())
+
     /// Timestamps that are running time itself.
     public init() {
         raw = GstSegment()
@@ -40,9 +49,11 @@ public struct Segment: Equatable, @unchecked Sendable {
         }
     }
 
-    public func runningTime(of timestamp: ClockTime) -> ClockTime? {
-        withUnsafePointer(to: raw) {
-            ClockTime(raw: gst_segment_to_running_time($0, GST_FORMAT_TIME, GstClockTime(timestamp.nanoseconds)))
+    /// A timestamp as running time; `nil` outside of the segment, and where it doesn't count time.
+    public func runningTime(of timestamp: ClockTime?) -> ClockTime? {
+        guard raw.format == GST_FORMAT_TIME else { return nil }
+        return withUnsafePointer(to: raw) {
+            ClockTime(raw: gst_segment_to_running_time($0, GST_FORMAT_TIME, timestamp.raw))
         }
     }
 }

@@ -94,8 +94,12 @@ public class Element: ObjectReference, @unchecked Sendable {
         StateChangeResult(gst_element_set_state(element, state.raw))
     }
 
-    /// For an element that is added to a bin while that runs.
-    public func syncStateWithParent() { gst_element_sync_state_with_parent(element) }
+    /// Goes to the state that its bin is in, or is going to.
+    @discardableResult
+    public func syncState() -> Bool { gst_element_sync_state_with_parent(element) != 0 }
+
+    /// Links the element's `src` to the other's `sink`; false when they can't be.
+    public func link(to next: Element) -> Bool { gst_element_link(element, next.element) != 0 }
 
     /// The state as it is now, without waiting.
     public var state: State {

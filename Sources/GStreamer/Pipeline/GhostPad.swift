@@ -2,7 +2,7 @@ import CGStreamer
 import CGStreamerShims
 
 /// A bin's pad that stands for a child's.
-public struct GhostPad: Sendable {
+public struct GhostPad: Sendable, Equatable {
     // A pointer to a pad that the bin owns as long as the bin's implementation lives.
     private let address: UInt
     package var raw: UnsafeMutablePointer<GstPad> { UnsafeMutablePointer(bitPattern: address)! }

@@ -4,7 +4,24 @@ import CGStreamer
 open class BinElement: ElementImplementation, ParentClass, @unchecked Sendable {
     class var parentType: GType { gst_bin_get_type() }
 
-    class func installClassFunctions(_ klass: UnsafeMutableRawPointer) {}
+    class func installClassFunctions(_ klass: UnsafeMutableRawPointer) {
+        guard watchesMessages else { return }
+        klass.assumingMemoryBound(to: GstBinClass.self).pointee.handle_message = { bin, message in
+            let raw = UnsafeMutableRawPointer(bin!)
+            // Children post while the bin is being made.
+            if let node = ElementClass.madeImplementation(of: raw) as? BinElement {
+                node.childPosted(Message(message!))
+            }
+            let parent = ElementClass.parentClass(of: ElementInstance(raw)).assumingMemoryBound(to: GstBinClass.self)
+            parent.pointee.handle_message(bin, message)
+        }
+    }
+
+    /// Whether `childPosted` is called.
+    open class var watchesMessages: Bool { false }
+
+    /// A child has posted a message, on the thread that did. The bin deals with it afterwards, as bins do.
+    open func childPosted(_ message: Message) {}
 
     /// Adds a child; the bin owns it.
     public func add(_ child: Element) { instance.add(child) }
@@ -27,6 +44,21 @@ open class BinElement: ElementImplementation, ParentClass, @unchecked Sendable {
     public func removeWhileRunning(_ pad: GhostPad) {
         pad.setTarget(nil)
         gst_element_remove_pad(instance.element, pad.raw)
+    }
+
+    /// A sink pad of the bin's own that leads nowhere yet, by the pad template of that name. `prepare` has it before anybody
+    /// else can.
+    public func addSinkPad(_ name: String, template: String, _ prepare: (GhostPad) -> Void) -> GhostPad {
+        let klass = UnsafeMutableRawPointer(instance.element.pointee.object.object.g_type_instance.g_class!)
+            .assumingMemoryBound(to: GstElementClass.self)
+        let ghost = gst_ghost_pad_new_no_target_from_template(
+            name, gst_element_class_get_pad_template(klass, template))!
+        let pad = GhostPad(ghost)
+        prepare(pad)
+        // A running element's pads take data at once.
+        if isRunning { gst_pad_set_active(ghost, 1) }
+        gst_element_add_pad(instance.element, ghost)
+        return pad
     }
 
     /// Shows a child's pad as the bin's own, by the pad template of that name.

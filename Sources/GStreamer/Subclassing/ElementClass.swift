@@ -180,6 +180,14 @@ public enum ElementClass {
         return implementation(of: instance, offset: offset)
     }
 
+    /// The same for class functions that may run before the Swift half is made.
+    static func madeImplementation(of instance: UnsafeMutableRawPointer) -> ElementImplementation? {
+        let offset = description(of: cgst_class_of(instance)).instanceOffset
+        return instance.load(fromByteOffset: offset, as: UnsafeMutableRawPointer?.self).map {
+            Unmanaged<ElementImplementation>.fromOpaque($0).takeUnretainedValue()
+        }
+    }
+
     /// For class functions that run for each buffer, where the parent's size is a constant.
     @inline(__always)
     static func implementation(of instance: UnsafeMutableRawPointer, offset: Int) -> ElementImplementation {

@@ -60,6 +60,11 @@ enum NodeDoor {
             @convention(c) (
                 UnsafeMutablePointer<GstElement>?, UnsafePointer<MGAudioSource>?, UnsafeMutablePointer<MGError>?
             ) -> Int32
+        )? = nil,
+        audioConsumer: (
+            @convention(c) (
+                UnsafeMutablePointer<GstElement>?, UnsafePointer<MGAudioConsumer>?, UnsafeMutablePointer<MGError>?
+            ) -> Int32
         )? = nil
     ) -> DoorConstant {
         let door = UnsafeMutablePointer<MGNodeDoor>.allocate(capacity: 1)
@@ -68,7 +73,7 @@ enum NodeDoor {
                 abi_version: MEDIAGRAPH_ABI_VERSION, set_source: source, set_processor: processor,
                 set_consumer: consumer, subscribe: subscribe, unsubscribe: unsubscribe, set_observer: observer,
                 observer_changed: observerChanged, set_audio_processor: audioProcessor,
-                set_audio_source: audioSource))
+                set_audio_source: audioSource, set_audio_consumer: audioConsumer))
         return DoorConstant(pointer: UnsafePointer(door))
     }
 
@@ -113,6 +118,22 @@ enum NodeDoor {
         }
     }
 
+    /// `nil` leaves the node without one.
+    static func attach(_ consumer: consuming MGAudioConsumer?, to element: Element) throws(MediaGraphError) {
+        do throws(MediaGraphError) {
+            guard let set = try door(of: element).pointee.set_audio_consumer else {
+                throw notThisKind(element, "virtualspeaker")
+            }
+            try MediaGraphError.check { error in
+                guard var abi = consumer else { return set(element.element, nil, error) }
+                return set(element.element, &abi, error)
+            }
+        } catch {
+            if let consumer { consumer.destroy(consumer.context) }
+            throw error
+        }
+    }
+
     static func detachProcessor(from element: Element) throws(MediaGraphError) {
         guard let set = try door(of: element).pointee.set_processor else { throw notThisKind(element, "preprocessor") }
         try MediaGraphError.check { set(element.element, nil, $0) }
@@ -139,7 +160,7 @@ enum NodeDoor {
         try MediaGraphError.check { set(element.element, nil, $0) }
     }
 
-    static func attach(_ channel: FrameChannel, to element: Element) throws(MediaGraphError) {
+    static func attach(_ channel: FrameChannel<OwnedVideoFrame>, to element: Element) throws(MediaGraphError) {
         guard let set = try door(of: element).pointee.set_consumer else { throw notThisKind(element, "rawdatapipe") }
         var abi = MGVideoConsumer(channel)
         do { try MediaGraphError.check { set(element.element, &abi, $0) } } catch {

@@ -62,6 +62,13 @@ public struct AudioFrame: ~Copyable, ~Escapable {
 
     /// Whether the pool of its buffer can spare it: of a pool with a bound all buffers but two can be kept at once.
     public var canRetain: Bool { source.pointee.is_edited != 0 || BufferAccess(source.pointee.buffer).canBeKept }
+
+    /// The same samples, not copied, as a buffer of another stream.
+    func placed(at timestamp: ClockTime?) -> Buffer {
+        let buffer = BufferAccess(source.pointee.buffer).described
+        buffer.access.presentationTimestamp = timestamp
+        return buffer
+    }
 }
 
 /// An owned block of audio (`memory-mode=heap`): holds a reference on the stream's buffer, released once, with the last

@@ -4,15 +4,15 @@ import Synchronization
 
 /// From a pipe's streaming thread to a task: a bounded queue that suspends the task and, where the stream may wait, the
 /// thread.
-final class FrameChannel: Sendable {
+final class FrameChannel<Frame: Sendable>: Sendable {
     private enum Ending: Sendable {
         case finished
         case failed(ElementFailure)
     }
 
     private struct State: Sendable {
-        var queue = BoundedQueue<OwnedVideoFrame, Never>(bound: 2, policy: .block)
-        var waiting: CheckedContinuation<OwnedVideoFrame?, any Error>?
+        var queue = BoundedQueue<Frame, Never>(bound: 2, policy: .block)
+        var waiting: CheckedContinuation<Frame?, any Error>?
         var ending: Ending?
         /// Nobody reads any more: frames are lost, and counted.
         var isAbandoned = false
@@ -26,7 +26,7 @@ final class FrameChannel: Sendable {
     func start(_ policy: OverflowPolicy, maxFrames: Int) {
         _ = monitor.withLock { state in
             let last = state.queue
-            state.queue = BoundedQueue<OwnedVideoFrame, Never>(bound: maxFrames, policy: policy)
+            state.queue = BoundedQueue<Frame, Never>(bound: maxFrames, policy: policy)
             state.ending = nil
             return last
         }
@@ -37,10 +37,10 @@ final class FrameChannel: Sendable {
     /// A frame that fills a blocking queue is in it while its thread waits for room, and an interrupted wait, before a change
     /// of state, leaves it there. A frame that came to a full queue after that is kept beyond the bound when it is
     /// interrupted in turn: one for each pause while nobody reads, and none is lost.
-    func receive(_ frame: OwnedVideoFrame) -> Bool {
-        var handOver: CheckedContinuation<OwnedVideoFrame?, any Error>?
+    func receive(_ frame: Frame) -> Bool {
+        var handOver: CheckedContinuation<Frame?, any Error>?
         // Outlives the lock: a frame's release may call anything.
-        var lost: OwnedVideoFrame?
+        var lost: Frame?
         var isQueued = false
         let isKept = monitor.wait { state -> Bool? in
             if state.isAbandoned { return false }
@@ -74,7 +74,7 @@ final class FrameChannel: Sendable {
     func resume() { monitor.withLock { $0.isInterrupted = false } }
 
     func end(_ failure: ElementFailure?) {
-        let waiting = monitor.withLock { state -> CheckedContinuation<OwnedVideoFrame?, any Error>? in
+        let waiting = monitor.withLock { state -> CheckedContinuation<Frame?, any Error>? in
             if state.ending == nil || failure != nil { state.ending = failure.map(Ending.failed) ?? .finished }
             return state.waiting.take()
         }
@@ -90,10 +90,10 @@ final class FrameChannel: Sendable {
 
     // MARK: The reader's side
 
-    func next() async throws -> OwnedVideoFrame? {
+    func next() async throws -> Frame? {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                let immediate = monitor.withLock { state -> Result<OwnedVideoFrame?, any Error>? in
+                let immediate = monitor.withLock { state -> Result<Frame?, any Error>? in
                     if case .frame(let frame) = state.queue.take() { return .success(frame) }
                     switch state.ending {
                     case .failed(let failure): return .failure(GraphError.failed(failure))
@@ -119,7 +119,7 @@ final class FrameChannel: Sendable {
     func abandon() {
         let (waiting, lost) = monitor.withLock { state in
             state.isAbandoned = true
-            var lost: [OwnedVideoFrame] = []
+            var lost: [Frame] = []
             state.queue.removeFrames { lost.append($0) }
             return (state.waiting.take(), lost)
         }
@@ -129,12 +129,20 @@ final class FrameChannel: Sendable {
     }
 }
 
+/// A channel as its graph knows it, whatever its frames are.
+protocol EndingChannel: AnyObject, Sendable {
+    func interrupt()
+    func end(_ failure: ElementFailure?)
+}
+
+extension FrameChannel: EndingChannel {}
+
 /// The channels of a graph, which end with it.
 final class WeakStreams: Sendable {
-    private struct Entry: Sendable { weak var channel: FrameChannel? }
+    private struct Entry: Sendable { weak var channel: (any EndingChannel)? }
     private let entries = Mutex<[Entry]>([])
 
-    func add(_ channel: FrameChannel) { entries.withLock { $0.append(Entry(channel: channel)) } }
+    func add(_ channel: any EndingChannel) { entries.withLock { $0.append(Entry(channel: channel)) } }
 
     func end(_ end: GraphEnd) {
         let channels = entries.withLock { $0.compactMap(\.channel) }
@@ -152,14 +160,14 @@ final class WeakStreams: Sendable {
 }
 
 /// A pipe's frames as they come. Reading ends with the graph: with its error when it failed.
-public struct FrameSequence: AsyncSequence, Sendable {
-    public typealias Element = OwnedVideoFrame
+public struct FrameSequence<Frame: Sendable>: AsyncSequence, Sendable {
+    public typealias Element = Frame
 
     /// Tells the pipe when nobody can read any more.
     fileprivate final class Reader: Sendable {
-        let channel: FrameChannel
+        let channel: FrameChannel<Frame>
         let graph: Graph
-        init(_ channel: FrameChannel, _ graph: Graph) {
+        init(_ channel: FrameChannel<Frame>, _ graph: Graph) {
             self.channel = channel
             self.graph = graph
         }
@@ -168,7 +176,7 @@ public struct FrameSequence: AsyncSequence, Sendable {
 
     private let reader: Reader
 
-    init(_ channel: FrameChannel, graph: Graph) { reader = Reader(channel, graph) }
+    init(_ channel: FrameChannel<Frame>, graph: Graph) { reader = Reader(channel, graph) }
 
     public func makeAsyncIterator() -> Iterator { Iterator(reader: reader) }
 
@@ -177,6 +185,6 @@ public struct FrameSequence: AsyncSequence, Sendable {
         fileprivate init(reader: Reader) { self.reader = reader }
 
         /// The next frame; `nil` at the end. Throws `GraphError.failed` when the graph failed.
-        public func next() async throws -> OwnedVideoFrame? { try await reader.channel.next() }
+        public func next() async throws -> Frame? { try await reader.channel.next() }
     }
 }

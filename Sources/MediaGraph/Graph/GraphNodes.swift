@@ -186,9 +186,9 @@ public struct RawDataPipeNode: GraphNode {
     ///
     /// It also ends, for good, when the task that reads it is cancelled, or when nobody holds it any more: the graph goes on,
     /// and the pipe's frames are lost and counted. To read again, stop the graph, ``detach()``, and ask for `frames` anew.
-    public var frames: FrameSequence {
+    public var frames: FrameSequence<OwnedVideoFrame> {
         get throws(MediaGraphError) {
-            let channel = FrameChannel()
+            let channel = FrameChannel<OwnedVideoFrame>()
             try NodeDoor.attach(channel, to: element)
             graph.streams.add(channel)
             return FrameSequence(channel, graph: graph)

@@ -6,11 +6,11 @@ public struct ElementProgress: Sendable, Hashable {
     public let factory: String
     /// Whether it is one of MediaGraph's nodes; a stock sink knows its frames and drops only.
     public let isNode: Bool
-    /// What `counts.frames` counts: a muxer's buffers, say, are no frames.
+    /// What `counts.frames` counts: pictures, blocks of audio, or a muxer's buffers, say.
     public let unit: Unit
     public var counts: NodeCounts
 
-    public enum Unit: String, Sendable { case frames, buffers }
+    public enum Unit: String, Sendable { case frames, buffers, blocks }
 }
 
 extension Graph {
@@ -21,7 +21,8 @@ extension Graph {
             guard let factory = element.factoryName else { return nil }
             if Nodes.factoryNames.contains(factory), let counts = NodeCounts(element) {
                 return ElementProgress(
-                    name: element.name, factory: factory, isNode: true, unit: .frames, counts: counts)
+                    name: element.name, factory: factory, isNode: true,
+                    unit: factory == VirtualSpeakerElement.declaration.factoryName ? .blocks : .frames, counts: counts)
             }
             // A bin such as autovideosink may give the counts of the sink inside it for its own: once is enough.
             guard element.isSink, let counts = NodeCounts(ofSink: element), let shown = owner(ofSink: element),

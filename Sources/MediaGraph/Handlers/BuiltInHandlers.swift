@@ -22,6 +22,9 @@ extension HandlerRegistry {
             try register(Tone.self)
             try register(WAVSource.self)
             try register(RawAudioSource.self)
+            try register(CountSpeaker.self)
+            try register(LevelSpeaker.self)
+            try register(WaveSpeaker.self)
         } catch {
             preconditionFailure("two built-in handlers have one name: \(error)")
         }

@@ -75,6 +75,10 @@ public struct HandlerLibrary: ~Copyable {
         try add(.microphone, type, M.validate) { MGAudioSource(try M(options: $0), name: M.name) }
     }
 
+    public func add<S: VirtualSpeaker & NamedHandler>(_ type: S.Type) throws(MediaGraphError) {
+        try add(.audioConsumer, type, S.validate) { MGAudioConsumer(try S(options: $0), name: S.name) }
+    }
+
     private func add<ABI>(
         _ kind: HandlerRegistry.Kind, _ type: any NamedHandler.Type,
         _ validate: @escaping (HandlerOptions) throws -> Void, _ make: @escaping (HandlerOptions) throws -> ABI

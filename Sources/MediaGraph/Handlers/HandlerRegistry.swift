@@ -7,8 +7,7 @@ public final class HandlerRegistry: Sendable {
     /// Which node a handler is for.
     public enum Kind: Int32, Sendable, CaseIterable {
         case source = 1
-        case processor, consumer, observer, audioProcessor
-        case microphone = 7
+        case processor, consumer, observer, audioProcessor, audioConsumer, microphone
 
         /// The node's factory name.
         public var node: String {
@@ -18,6 +17,7 @@ public final class HandlerRegistry: Sendable {
             case .consumer: "rawdatapipe"
             case .observer: "frameobserver"
             case .audioProcessor, .microphone: "virtualmic"
+            case .audioConsumer: "virtualspeaker"
             }
         }
     }
@@ -44,6 +44,7 @@ public final class HandlerRegistry: Sendable {
         case observer(@Sendable (HandlerOptions) throws -> MGFrameObserver)
         case audioProcessor(@Sendable (HandlerOptions) throws -> MGAudioProcessor)
         case microphone(@Sendable (HandlerOptions) throws -> MGAudioSource)
+        case audioConsumer(@Sendable (HandlerOptions) throws -> MGAudioConsumer)
         case foreign(ForeignHandler)
     }
 
@@ -120,6 +121,15 @@ public final class HandlerRegistry: Sendable {
                 kind: .microphone, name: M.name, summary: M.summary, options: M.options, formats: [], library: nil,
                 make: .microphone { MGAudioSource(try M(options: $0), name: M.name) }, validate: { try M.validate($0) })
         )
+    }
+
+    /// Makes a receiver of audio known as `virtualspeaker handler=NAME`.
+    public func register<S: VirtualSpeaker & NamedHandler>(_ type: S.Type) throws(MediaGraphError) {
+        try add(
+            Entry(
+                kind: .audioConsumer, name: S.name, summary: S.summary, options: S.options, formats: [], library: nil,
+                make: .audioConsumer { MGAudioConsumer(try S(options: $0), name: S.name) },
+                validate: { try S.validate($0) }))
     }
 
     func add(_ entry: Entry) throws(MediaGraphError) {
@@ -252,6 +262,19 @@ public final class HandlerRegistry: Sendable {
         guard case .microphone(let factory) = entry.make else { preconditionFailure("a microphone's maker") }
         return try make(entry, options) { options in
             let handle = AudioSourceHandle(try factory(options))
+            try options.refuseUnknown()
+            return handle
+        }
+    }
+
+    func makeAudioConsumer(_ name: String, options: String) throws(MediaGraphError) -> AudioConsumerHandle {
+        let entry = try entry(.audioConsumer, name)
+        if case .foreign(let foreign) = entry.make {
+            return AudioConsumerHandle(try foreign.make(options, MGAudioConsumer()))
+        }
+        guard case .audioConsumer(let factory) = entry.make else { preconditionFailure("an audio consumer's maker") }
+        return try make(entry, options) { options in
+            let handle = AudioConsumerHandle(try factory(options))
             try options.refuseUnknown()
             return handle
         }

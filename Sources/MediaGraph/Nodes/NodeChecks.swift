@@ -126,6 +126,7 @@ struct HandlerCheck: DescriptionCheck {
         case .consumer: what = "nobody gets the frames of a rawdatapipe without a handler"
         case .observer: what = "nobody sees the frames of a frameobserver without a handler"
         case .microphone, .audioProcessor: what = "virtualmic sends nothing without a handler"
+        case .audioConsumer: what = "nobody hears what a virtualspeaker without a handler receives"
         case .processor: return []
         }
         let names = known.map(\.name).joined(separator: ", ")

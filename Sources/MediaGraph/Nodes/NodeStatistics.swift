@@ -38,15 +38,15 @@ final class NodeStatistics: Sendable {
 
     func countRefusal() { refused.wrappingAdd(1, ordering: .relaxed) }
 
-    var structure: Structure {
-        Structure(
-            "mediagraph-stats",
-            [
-                ("frames", frames.load(ordering: .relaxed)), ("dropped", dropped.load(ordering: .relaxed)),
-                ("refused", refused.load(ordering: .relaxed)), ("failed", failed.load(ordering: .relaxed)),
-                ("late", late.load(ordering: .relaxed)), ("handler-time", handlerTime.load(ordering: .relaxed)),
-                ("lateness", lateness.load(ordering: .relaxed)), ("silence", silence.load(ordering: .relaxed)),
-            ])
+    var structure: Structure { Structure("mediagraph-stats", fields) }
+
+    var fields: [(String, any ValueConvertible)] {
+        [
+            ("frames", frames.load(ordering: .relaxed)), ("dropped", dropped.load(ordering: .relaxed)),
+            ("refused", refused.load(ordering: .relaxed)), ("failed", failed.load(ordering: .relaxed)),
+            ("late", late.load(ordering: .relaxed)), ("handler-time", handlerTime.load(ordering: .relaxed)),
+            ("lateness", lateness.load(ordering: .relaxed)), ("silence", silence.load(ordering: .relaxed)),
+        ]
     }
 
     /// The `stats` property of every node.

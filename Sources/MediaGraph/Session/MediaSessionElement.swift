@@ -185,7 +185,7 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
         let output = Output(key: key, pad: pad, element: source, reader: reader, stream: stream)
         state.withLock { $0.outputs.append(output) }
         output.join()
-        source.syncStateWithParent()
+        source.syncState()
         return pad
     }
 

@@ -11,6 +11,7 @@ struct LiveReporter: RunReporter {
     private var area = LiveArea(.standardError)
     private var last: ProgressSample?
     private var announcement: String?
+    private var levels = LevelMeters()
 
     init(showsMessages: Bool = false) { self.showsMessages = showsMessages }
 
@@ -42,6 +43,7 @@ struct LiveReporter: RunReporter {
         // The area must never be higher than the window, or its first line couldn't be reached again.
         let height = max(1, size.rows - (announcement == nil ? 2 : 3))
         var lines = last.map { ProgressTable(style: style).lines($0, width: width, height: height) } ?? []
+        lines += levels.lines(style: style, width: width, height: height - lines.count)
         if let announcement {
             let text = TextWidth.truncated(announcement, to: width)
             lines.append(.init(text: style.paint(text, .dim), width: TextWidth.columns(text)))
@@ -54,6 +56,9 @@ struct LiveReporter: RunReporter {
         case .warning(let warning):
             area.clear()
             report.warning("\(warning)")
+        case .element(let name, let structure) where levels.add(name, structure):
+            // Drawn with the next sample: there may be hundreds in a second.
+            return
         case .element(let name, let structure) where showsMessages:
             area.clear()
             report.message(name, structure)

@@ -12,7 +12,7 @@ import Testing
         #expect(inspect.errors == "")
         for node in Nodes.factoryNames { #expect(inspect.output.contains("\n  \(node) ")) }
         #expect(inspect.output.contains("\nhandlers of videosource\n"))
-        #expect(inspect.output.contains("\n  counter        A moving pattern with the frame's number burnt in\n"))
+        #expect(inspect.output.contains("\n  counter         A moving pattern with the frame's number burnt in\n"))
         #expect(inspect.output.contains("fps=30            frames a second, 30 or 30000/1001\n"))
     }
 
@@ -94,10 +94,11 @@ import Testing
                 let before: String
                 switch kind {
                 case .source, .microphone: before = ""
+                case .audioConsumer: before = "audiotestsrc ! "
                 case .audioProcessor: before = "audiotestsrc ! audio/x-raw,format=S16LE,rate=48000,channels=1 ! "
                 case .processor, .consumer, .observer: before = "videotestsrc ! "
                 }
-                let after = kind == .consumer ? "" : " ! fakesink"
+                let after = [.consumer, .audioConsumer].contains(kind) ? "" : " ! fakesink"
                 let check = try Program.run("check", before + line + after)
                 // The file that an example reads isn't here.
                 let mayWarn = handler.options.contains(where: \.isInput)

@@ -6,32 +6,35 @@ import Testing
 
 /// The state machine of a pipe's subscription, alone.
 @Suite struct DeliveryStateTests {
+    private typealias State = DeliveryState<UnmanagedSample, PipeSignal>
+
     /// The state behind a reference, which `#expect` can call, with its answers as words.
     private final class Machine {
-        var state = DeliveryState()
+        var state = State()
 
         init(_ policy: OverflowPolicy? = nil, isOpen: Bool = true) {
             guard isOpen else { return }
             _ = state.arm()
-            state.open(policy.map { DeliveryState.Queue(bound: 2, policy: $0) })
+            state.open(policy.map { State.Queue(bound: 2, policy: $0) })
         }
 
-        var phase: DeliveryState.Phase { state.phase }
+        var phase: State.Phase { state.phase }
         func arm() -> Bool { state.arm() }
         func reopen() -> Bool { state.reopen() }
-        func release(_ hold: DeliveryState.Holds) -> Bool { state.release(hold) }
-        func leave(_ outcome: DeliveryState.Outcome) { state.leave(outcome) }
+        func release(_ hold: DeliveryHolds) -> Bool { state.release(hold) }
+        func leave(_ outcome: DeliveryOutcome) { state.leave(outcome) }
         func hasEnded() -> Bool { state.hasEnded }
         func enterLast() -> Bool { state.enterLast(on: 1) }
         func isQuiet(for thread: UInt) -> Bool { state.isQuiet(for: thread) }
 
         /// What becomes of a signal.
-        func admit(_ signal: DeliveryState.Signal) -> String {
+        func admit(_ signal: PipeSignal) -> String {
             switch state.admit(signal, on: 1) {
             case .deliver: "deliver"
             case .queued: "queued"
             case .ignored: "ignored"
             case .failed: "failed"
+            case nil: "busy"
             }
         }
 

@@ -45,7 +45,7 @@ import Testing
         "RP-9 the release of a frame that a reader never takes may look at the reader's queue", .timeLimit(.minutes(10))
     )
     func sequence() throws {
-        let channel = FrameChannel()
+        let channel = FrameChannel<OwnedVideoFrame>()
         let (harness, _) = try pipe { try NodeDoor.attach(channel, to: $0) }
         let counts = Log<Int>()
         for _ in 0..<5 { harness.push(Self.frame { counts.add(channel.count) }) }

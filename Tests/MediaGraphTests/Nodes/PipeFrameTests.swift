@@ -160,7 +160,7 @@ import Testing
         let element = try #require(Element(factory: "rawdatapipe"))
         try element.setProperty("max-frames", to: Int32(20))
         try element.setProperty("backpressure", parsing: "block")
-        let channel = FrameChannel()
+        let channel = FrameChannel<OwnedVideoFrame>()
         try NodeDoor.attach(channel, to: element)
         let harness = Harness(element, sink: "sink", source: nil)
         harness.setLive(false)

@@ -47,7 +47,7 @@ import Testing
                 rawdatapipe name=p backpressure=block max-frames=\(maxFrames)
                 """)
         let pipe = try #require(pipeline.element(named: "p"))
-        let channel = FrameChannel()
+        let channel = FrameChannel<OwnedVideoFrame>()
         try NodeDoor.attach(channel, to: pipe)
         pipeline.setState(.playing)
         #expect(waitUntil { channel.count == maxFrames })

@@ -203,7 +203,7 @@ import Testing
             try NodeDoor.attach(Recorder(log: log), memoryMode: nil, to: pipe)
             pipeline.add(pipe)
             #expect(pad.link(to: try #require(pipe.staticPad("sink"))))
-            pipe.syncStateWithParent()
+            pipe.syncState()
             #expect(
                 waitUntil {
                     try? Self.send(source)
@@ -233,7 +233,7 @@ import Testing
         let log = Log<String>()
         try NodeDoor.attach(Recorder(log: log), memoryMode: nil, to: pipe)
         pipeline.add(pipe)
-        pipe.syncStateWithParent()
+        pipe.syncState()
         #expect(pad.link(to: try #require(pipe.staticPad("sink"))))
         #expect(
             waitUntil {

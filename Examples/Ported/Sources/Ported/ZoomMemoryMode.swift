@@ -39,7 +39,7 @@ extension Sample {
         return lines.all
     }
 
-    private static func collect(_ frames: FrameSequence) async throws -> [OwnedVideoFrame] {
+    private static func collect(_ frames: FrameSequence<OwnedVideoFrame>) async throws -> [OwnedVideoFrame] {
         var all: [OwnedVideoFrame] = []
         for try await frame in frames { all.append(frame) }
         return all

@@ -71,6 +71,17 @@ import Testing
             ])
     }
 
+    @Test("SP-1 the ported speaker hears the mix, each user alone, and the share, which is no part of the mix")
+    func virtualSpeaker() async throws {
+        let lines = try await lines("zoom-virtual-speaker")
+        func stream(_ name: String, _ first: Int) -> [String] {
+            [String](repeating: "\(name): bufferLen 640, sampleRate 32000, channelNum 1, first \(first)", count: 5)
+        }
+        #expect(
+            lines == stream("mixed", 8191 + 4095) + stream("anna", 8191) + stream("bob", 4095)
+                + stream("shared", 16383))
+    }
+
     @Test("CR-1 the ported handler has each frame of preview and played stream, and so has what renders them")
     func customRender() async throws {
         let expected = [

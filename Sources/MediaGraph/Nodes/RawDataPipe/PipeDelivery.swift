@@ -153,9 +153,9 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
     }
 
     /// For as long as `reason` lasts, nobody waits in a handler. Any thread.
-    func hold(_ reason: DeliveryState.Holds) { for subscription in subscriptions { subscription.hold(reason) } }
+    func hold(_ reason: DeliveryHolds) { for subscription in subscriptions { subscription.hold(reason) } }
 
-    func release(_ reason: DeliveryState.Holds) { for subscription in subscriptions { subscription.release(reason) } }
+    func release(_ reason: DeliveryHolds) { for subscription in subscriptions { subscription.release(reason) } }
 
     func flushStopped() { for subscription in subscriptions { subscription.flushStopped() } }
 

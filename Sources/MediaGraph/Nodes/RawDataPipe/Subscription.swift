@@ -1,14 +1,23 @@
 import CGStreamer
 import CMediaGraphABI
 import GStreamer
-import Synchronization
+
+/// What comes between a pipe's frames.
+enum PipeSignal: DeliverySignal {
+    case stream(StreamStart)
+    case status(Bool)
+    case end
+
+    var isEnd: Bool { if case .end = self { true } else { false } }
+    var isEarly: Bool { if case .stream = self { true } else { false } }
+}
 
 /// One receiver of a pipe's frames, in a size of its own: on the streaming thread where upstream may wait, over a bounded
 /// queue and a thread of its own where it may not, so that no receiver holds up another.
 ///
-/// `@unchecked Sendable`: the shared state is behind the monitor; `plan`, `isOn` and `setup` belong to the one thread that
+/// `@unchecked Sendable`: the shared state is the line's; `plan`, `isOn` and `setup` belong to the one thread that
 /// has entered a callback, or to the change of state while no data flows.
-final class Subscription: @unchecked Sendable {
+final class Subscription: DeliveryReceiver, @unchecked Sendable {
     /// What a run is set up with.
     struct Setup {
         /// `nil`: as the stream is, where the receiver takes that.
@@ -27,8 +36,8 @@ final class Subscription: @unchecked Sendable {
     /// A delegate's own; `nil`: as the pipe's property says.
     let resolution: Resolution?
     private let pipe: PipeDelivery
-    private let monitor = BlockingMonitor(DeliveryState())
-    private let thread = Mutex<NativeThread?>(nil)
+    private typealias Queue = BoundedQueue<UnmanagedSample, PipeSignal>
+    private let line = DeliveryLine<Subscription>()
     private var setup = Setup()
     // Of the setup, what is read for each frame: a field of a structure takes 70 instructions' check of exclusive access.
     private var isLive = false
@@ -68,7 +77,7 @@ final class Subscription: @unchecked Sendable {
         hasFailed = false
         // What the last run left behind is gone before anyone can read in this one.
         consumer.start(self.setup.policy, maxFrames: setup.maxFrames)
-        monitor.withLock { if $0.arm() { consumer.resume() } }
+        line.arm { consumer.resume() }
     }
 
     /// The stream's liveness is known. No frame has come yet.
@@ -77,27 +86,19 @@ final class Subscription: @unchecked Sendable {
         self.isLive = isLive
         consumer.start(policy, maxFrames: setup.maxFrames)
         let queues = policy != .block && !consumer.queues
-        monitor.withLock {
-            $0.open(queues ? DeliveryState.Queue(bound: setup.maxFrames, policy: policy, keepsFirst: true) : nil)
-        }
-        if queues { thread.withLock { $0 = NativeThread("mg-pipe") { [self] in deliverAll() } } }
+        let queue =
+            queues ? Queue(bound: setup.maxFrames, policy: policy, keepsFirst: true) : nil
+        line.open(queue, "mg-pipe", self)
     }
 
     /// Whoever waits in the handler goes on, and nobody waits there while a hold is on. Any thread.
-    func hold(_ reason: DeliveryState.Holds) {
-        change {
-            $0.hold(reason)
-            consumer.interrupt()
-        }
-    }
+    func hold(_ reason: DeliveryHolds) { line.hold(reason) { consumer.interrupt() } }
 
-    func release(_ reason: DeliveryState.Holds) {
-        monitor.withLock { if $0.release(reason) { consumer.resume() } }
-    }
+    func release(_ reason: DeliveryHolds) { line.release(reason) { consumer.resume() } }
 
     /// FLUSH_STOP.
     func flushStopped() {
-        if change({ $0.reopen() }), consumer.queues {
+        if line.reopen(), consumer.queues {
             consumer.start(setup.policy, maxFrames: setup.maxFrames)
         }
         release(.flushing)
@@ -106,92 +107,57 @@ final class Subscription: @unchecked Sendable {
     /// PAUSED→READY, after data flow has stopped. Files are finished as far as they got, without end-of-stream too.
     func stop() {
         hold(.stopping)
-        thread.withLock { $0.take() }?.join()
-        if monitor.withLock({ $0.enterLast(on: currentThread()) }) {
-            tell(.end)
-            leave(.passed)
-        }
+        line.stop { tell(.end) }
         plan = nil
-        monitor.withLock { $0.stop() }
+        line.close()
     }
 
     /// Unsubscribed. When it returns no callback is in flight and none will come; from inside one it returns at once.
     func cancel() {
-        change {
-            $0.cancel()
-            consumer.interrupt()
-        }
-        let thread = currentThread()
-        _ = monitor.wait { $0.isQuiet(for: thread) ? true : nil }
+        line.cancel { consumer.interrupt() }
         forgetStatus()
-        self.thread.withLock { $0.take() }?.join()
+        line.join()
     }
 
     // MARK: On the streaming thread
 
     func receive(_ sample: borrowing Sample) -> FlowReturn {
-        switch monitor.withLock({ $0.admit(sample, on: currentThread()) }) {
+        switch line.admit({ UnmanagedSample(retaining: sample) }) {
         case .deliver:
             let outcome = deliver(sample)
-            leave(outcome)
+            line.leave(outcome)
             return outcome == .failed ? .error : .ok
         case .queued(let lost):
-            if let lost {
-                _ = lost.take()
-                pipe.statistics.countDrop()
-            }
+            if let lost { lose(lost) }
             return .ok
         case .ignored: return .ok
         case .failed: return .error
         }
     }
 
-    func receive(_ signal: DeliveryState.Signal) {
-        switch monitor.withLock({ $0.admit(signal, on: currentThread()) }) {
-        case .deliver: leave(tell(signal))
+    func receive(_ signal: PipeSignal) {
+        switch line.admit(signal) {
+        case .deliver: line.leave(tell(signal))
         case .queued, .ignored, .failed: break
         }
     }
 
     /// Waits until end-of-stream has been told: on the bus it means that every frame was delivered.
-    func waitForEnd() { _ = monitor.wait { $0.hasEnded ? true : nil } }
-
-    // MARK: On the delivery thread
-
-    private func deliverAll() {
-        let current = currentThread()
-        while true {
-            switch monitor.wait({ $0.next(on: current) }) {
-            case .deliver(let sample): leave(deliver(sample.take()))
-            case .tell(let signal): leave(tell(signal))
-            case .lose(let sample):
-                _ = sample.take()
-                pipe.statistics.countDrop()
-            case .exit, nil:
-                // Nobody joins a thread that unsubscribed its own receiver.
-                thread.withLock { $0.take() }?.join()
-                return
-            }
-        }
-    }
+    func waitForEnd() { line.waitForEnd() }
 
     // MARK: In a callback
 
-    @inline(__always)
-    private func leave(_ outcome: DeliveryState.Outcome) {
-        monitor.withLock { $0.leave(outcome) }
-        if outcome == .gone { change { _ in } }
+    func deliver(_ sample: UnmanagedSample) -> DeliveryOutcome { deliver(sample.take()) }
+
+    func lose(_ sample: UnmanagedSample) {
+        _ = sample.take()
+        pipe.statistics.countDrop()
     }
 
-    /// A change that may empty the queue.
-    private func change<R>(_ body: (inout DeliveryState) -> R) -> R {
-        let (result, removed) = monitor.withLock { (body(&$0), $0.takeRemoved()) }
-        for sample in removed { _ = sample.take() }
-        return result
-    }
+    static func discard(_ sample: UnmanagedSample) { _ = sample.take() }
 
     @discardableResult
-    private func tell(_ signal: DeliveryState.Signal) -> DeliveryState.Outcome {
+    func tell(_ signal: PipeSignal) -> DeliveryOutcome {
         switch signal {
         case .stream(let stream):
             self.stream = stream
@@ -201,7 +167,7 @@ final class Subscription: @unchecked Sendable {
             return .passed
         case .end:
             changeStatus(false)
-            guard !isCancelled else { return .passed }
+            guard !line.isCancelled else { return .passed }
             do {
                 try consumer.finish()
                 return .ended
@@ -224,10 +190,7 @@ final class Subscription: @unchecked Sendable {
         pipe.status.turnedOff()
     }
 
-    /// A callback may unsubscribe, and then none follows.
-    private var isCancelled: Bool { monitor.withLock(wakes: false) { $0.phase == .cancelled } }
-
-    private func fail(_ error: MediaGraphError) -> DeliveryState.Outcome {
+    private func fail(_ error: MediaGraphError) -> DeliveryOutcome {
         // One failure, one error on the bus.
         guard !hasFailed else { return .failed }
         hasFailed = true
@@ -235,13 +198,13 @@ final class Subscription: @unchecked Sendable {
         return .failed
     }
 
-    private func deliver(_ sample: borrowing Sample) -> DeliveryState.Outcome {
+    private func deliver(_ sample: borrowing Sample) -> DeliveryOutcome {
         guard let buffer = sample.buffer else { return .passed }
         do throws(MediaGraphError) {
             let plan = isRaw ? try plan(for: sample) : nil
             if !isOn {
                 changeStatus(true)
-                if isCancelled { return .passed }
+                if line.isCancelled { return .passed }
             }
             let runningTime = sample.runningTime(of: buffer)
             let began = monotonicNanoseconds()

@@ -1,14 +1,22 @@
 import GStreamer
 
-/// What one subscription of a pipe is doing: all that its threads decide together, as a pure state machine. No lock, no
-/// thread; `Subscription` has both.
+/// What comes between the frames of a delivery.
+protocol DeliverySignal: Sendable {
+    /// End-of-stream: nothing follows, until a flush.
+    var isEnd: Bool { get }
+    /// It may come before the first format.
+    var isEarly: Bool { get }
+}
+
+/// What the delivery to one receiver is doing: all that its threads decide together, as a pure state machine. No lock, no
+/// thread; `DeliveryLine` has both.
 ///
 /// ```
 /// idle ──arm──▶ armed ──open──▶ open ◀──flush──▶ ended        any ──cancel──▶ cancelled
 ///   ▲                             └──▶ failed                      (unsubscribed)
 ///   └───────────stop──────────────────────┘
 /// ```
-struct DeliveryState {
+struct DeliveryState<Frame: Sendable, Signal: DeliverySignal> {
     enum Phase {
         /// Between runs.
         case idle
@@ -24,22 +32,8 @@ struct DeliveryState {
         case cancelled
     }
 
-    /// Why nobody may wait in the handler now.
-    struct Holds: OptionSet {
-        let rawValue: Int
-        static let paused = Holds(rawValue: 1)
-        static let flushing = Holds(rawValue: 2)
-        static let stopping = Holds(rawValue: 4)
-    }
-
-    /// What comes between the frames.
-    enum Signal {
-        case stream(StreamStart)
-        case status(Bool)
-        case end
-    }
-
-    typealias Queue = BoundedQueue<UnmanagedSample, Signal>
+    typealias Holds = DeliveryHolds
+    typealias Queue = BoundedQueue<Frame, Signal>
 
     private(set) var phase = Phase.idle
     private(set) var holds: Holds = []
@@ -48,7 +42,7 @@ struct DeliveryState {
     /// The thread in a callback; 0 for none.
     private var caller: UInt = 0
     /// Out of the queue: the owner lets go of them outside its lock, since a frame's release may call anything.
-    private var removed: [UnmanagedSample] = []
+    private var removed: [Frame] = []
 
     // MARK: The run
 
@@ -86,7 +80,7 @@ struct DeliveryState {
         holds.insert(reason)
         guard reason == .flushing else { return }
         removeFrames()
-        queue?.removeSignals { if case .end = $0 { true } else { false } }
+        queue?.removeSignals(where: \.isEnd)
     }
 
     /// True when nothing holds any more.
@@ -106,10 +100,13 @@ struct DeliveryState {
         }
     }
 
-    private mutating func removeFrames() { queue?.removeFrames { removed.append($0) } }
+    /// One of several streams is flushed: what waits of it goes.
+    mutating func removeFrames(where matches: (Frame) -> Bool = { _ in true }) {
+        queue?.removeFrames(where: matches) { removed.append($0) }
+    }
 
     /// What `hold`, `reopen`, `cancel` or `leave` took out of the queue.
-    mutating func takeRemoved() -> [UnmanagedSample] {
+    mutating func takeRemoved() -> [Frame] {
         guard !removed.isEmpty else { return [] }
         defer { removed = [] }
         return removed
@@ -121,37 +118,40 @@ struct DeliveryState {
         /// The caller delivers it, and says `leave` afterwards.
         case deliver
         /// The delivery thread will; lost is the frame that it cost.
-        case queued(lost: UnmanagedSample?)
+        case queued(lost: Frame?)
         /// Nobody is to get it.
         case ignored
         case failed
     }
 
+    /// `nil`: another thread is in a callback; ask again when it has left.
     @inline(__always)
-    mutating func admit(_ sample: borrowing Sample, on thread: UInt) -> Admission {
+    mutating func admit(on thread: UInt, _ frame: () -> Frame) -> Admission? {
         guard phase == .open else { return phase == .failed ? .failed : .ignored }
-        guard queue != nil else {
-            caller = thread
-            return .deliver
-        }
+        guard queue != nil else { return enter(thread) }
         guard !holds.contains(.flushing) else { return .ignored }
-        if case .dropped(let lost) = queue!.offer(UnmanagedSample(retaining: sample)) { return .queued(lost: lost) }
+        if case .dropped(let lost) = queue!.offer(frame()) { return .queued(lost: lost) }
         return .queued(lost: nil)
     }
 
-    mutating func admit(_ signal: Signal, on thread: UInt) -> Admission {
+    mutating func admit(_ signal: Signal, on thread: UInt) -> Admission? {
         switch phase {
         case .idle, .cancelled: return .ignored
         // Which stream it is may be said before the first format.
-        case .armed, .ended: if case .stream = signal { break } else { return .ignored }
+        case .armed, .ended: if !signal.isEarly { return .ignored }
         case .open, .failed: break
         }
-        guard queue != nil else {
-            caller = thread
-            return .deliver
-        }
+        guard queue != nil else { return enter(thread) }
         queue!.append(signal)
         return .queued(lost: nil)
+    }
+
+    /// Callbacks come one at a time, whichever thread brings them.
+    @inline(__always)
+    private mutating func enter(_ thread: UInt) -> Admission? {
+        guard caller == 0 || caller == thread else { return holds.contains(.stopping) ? .ignored : nil }
+        caller = thread
+        return .deliver
     }
 
     /// Whether end-of-stream, once queued, needs no more waiting for.
@@ -160,10 +160,10 @@ struct DeliveryState {
     // MARK: What the delivery thread takes
 
     enum Work {
-        case deliver(UnmanagedSample)
+        case deliver(Frame)
         case tell(Signal)
         /// Stopping, or failed: lost, and to be counted.
-        case lose(UnmanagedSample)
+        case lose(Frame)
         case exit
     }
 
@@ -171,10 +171,10 @@ struct DeliveryState {
     mutating func next(on thread: UInt) -> Work? {
         guard phase != .cancelled, queue != nil else { return .exit }
         switch queue!.take() {
-        case .frame(let sample) where holds.contains(.stopping) || phase == .failed: return .lose(sample)
-        case .frame(let sample):
+        case .frame(let frame) where holds.contains(.stopping) || phase == .failed: return .lose(frame)
+        case .frame(let frame):
             caller = thread
-            return .deliver(sample)
+            return .deliver(frame)
         case .signal(let signal):
             caller = thread
             return .tell(signal)
@@ -194,7 +194,7 @@ struct DeliveryState {
         }
     }
 
-    enum Outcome { case passed, ended, failed, gone }
+    typealias Outcome = DeliveryOutcome
 
     /// The callback has returned.
     @inline(__always)
@@ -212,6 +212,19 @@ struct DeliveryState {
         }
     }
 
+    func isCaller(_ thread: UInt) -> Bool { caller == thread }
+
     /// No callback is in flight, but for the caller's own.
     func isQuiet(for thread: UInt) -> Bool { caller == 0 || caller == thread }
 }
+
+/// Why nobody may wait in the handler now.
+struct DeliveryHolds: OptionSet {
+    let rawValue: Int
+    static let paused = DeliveryHolds(rawValue: 1)
+    static let flushing = DeliveryHolds(rawValue: 2)
+    static let stopping = DeliveryHolds(rawValue: 4)
+}
+
+/// What became of a callback.
+enum DeliveryOutcome { case passed, ended, failed, gone }

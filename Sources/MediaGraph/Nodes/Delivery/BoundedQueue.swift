@@ -78,14 +78,14 @@ struct BoundedQueue<Frame, Signal> {
         items.removeAll { if case .signal(let signal) = $0 { matches(signal) } else { false } }
     }
 
-    /// Takes all frames out and leaves the signals.
-    mutating func removeFrames(_ body: (Frame) -> Void) {
+    /// Takes the frames out that `matches` says, and leaves the signals.
+    mutating func removeFrames(where matches: (Frame) -> Bool = { _ in true }, _ body: (Frame) -> Void) {
         items.removeAll { item in
-            guard case .frame(let frame) = item else { return false }
+            guard case .frame(let frame) = item, matches(frame) else { return false }
             body(frame)
+            frameCount -= 1
             return true
         }
-        frameCount = 0
     }
 }
 

@@ -1,0 +1,55 @@
+import MediaGraph
+
+// Zoom Video SDK, "Receive raw audio for virtual speaker": VirtualSpeakerExample (Swift and Objective-C).
+//
+// What the original leaves open: on which thread the three calls come, whether two may come at once, and what happens when
+// one takes long ("Play the raw audio here"). Here they come one at a time, a value type with `mutating` calls needs no lock,
+// and a live stream drops what the handler has no time for, counted, while the others go on.
+
+private struct VirtualSpeakerExample: VirtualSpeaker {
+    let lines: Lines
+
+    func mixedAudioReceived(_ rawData: borrowing AudioFrame) {
+        // Received raw audio from the whole session.
+        // Play the raw audio here.
+        add("mixed", rawData)
+    }
+
+    func oneWayAudioReceived(_ rawData: borrowing AudioFrame, user: SpeakerUser) {
+        // Received raw audio from a single user.
+        add(user.name, rawData)
+    }
+
+    func sharedAudioReceived(_ rawData: borrowing AudioFrame) {
+        // Received raw audio from a share.
+        add("shared", rawData)
+    }
+
+    private func add(_ stream: String, _ rawData: borrowing AudioFrame) {
+        lines.add(
+            "\(stream): bufferLen \(rawData.byteLength), sampleRate \(rawData.sampleRate), "
+                + "channelNum \(rawData.channelCount), first \(rawData.samples[0])")
+    }
+}
+
+extension Sample {
+    static let zoomVirtualSpeaker = Sample(
+        name: "zoom-virtual-speaker", summary: "ZoomVideoSDKVirtualAudioSpeaker: mixed, one-way and shared audio"
+    ) { frames in
+        // Square waves that begin with their upper half: 0.25, 0.125 and 0.5 of full scale.
+        func tone(_ volume: Double) -> String {
+            "audiotestsrc wave=square freq=50 volume=\(volume) samplesperbuffer=320 num-buffers=\(frames) ! audio/x-raw,format=S16LE,rate=32000,channels=1"
+        }
+        let graph = try Graph(
+            """
+            virtualspeaker name=speaker rate=32000
+            \(tone(0.25)) ! speaker.user_anna
+            \(tone(0.125)) ! speaker.user_bob
+            \(tone(0.5)) ! speaker.shared
+            """)
+        let lines = Lines()
+        try graph.virtualSpeaker("speaker").attach(VirtualSpeakerExample(lines: lines))
+        _ = try await graph.run()
+        return ["mixed", "anna", "bob", "shared"].flatMap(lines.about)
+    }
+}

@@ -1,0 +1,140 @@
+import CGStreamer
+
+/// What stands at a pad and sees all that comes in before the pad's element has it. Set with `Pad.setTap`.
+///
+/// Calls are on the streaming thread, the pad's stream lock held, but for flushes. A class, not a protocol: a call through an
+/// existential takes more for each buffer.
+///
+/// `@unchecked Sendable`: it has no state of its own; a subclass says what guards its.
+open class PadTap: @unchecked Sendable {
+    public init() {}
+
+    /// One buffer. Anything but `ok` keeps it from going on, and is what upstream gets.
+    open func received(_ buffer: inout PassingBuffer) -> FlowReturn { .ok }
+
+    /// One event. False keeps it from going on.
+    open func received(_ event: Event) -> Bool { true }
+
+    public enum Event: Sendable {
+        case streamStart(StreamStart)
+        case caps(Caps)
+        case segment(Segment)
+        case endOfStream
+        case flushStart, flushStop
+        /// A custom event's structure.
+        case custom(Structure)
+
+        fileprivate init?(_ event: UnsafeMutablePointer<GstEvent>) {
+            switch event.pointee.type {
+            case GST_EVENT_STREAM_START: self = .streamStart(StreamStart(retaining: event))
+            case GST_EVENT_CAPS:
+                var caps: UnsafeMutablePointer<GstCaps>?
+                gst_event_parse_caps(event, &caps)
+                guard let caps else { return nil }
+                self = .caps(Caps(retaining: caps))
+            case GST_EVENT_SEGMENT: self = .segment(Segment(event))
+            case GST_EVENT_EOS: self = .endOfStream
+            case GST_EVENT_FLUSH_START: self = .flushStart
+            case GST_EVENT_FLUSH_STOP: self = .flushStop
+            case GST_EVENT_CUSTOM_DOWNSTREAM, GST_EVENT_CUSTOM_DOWNSTREAM_STICKY:
+                guard let structure = gst_event_get_structure(event) else { return nil }
+                self = .custom(Structure(copying: structure))
+            default: return nil
+            }
+        }
+    }
+
+    fileprivate func probe(_ info: inout GstPadProbeInfo) -> GstPadProbeReturn {
+        guard info.type.rawValue & GST_PAD_PROBE_TYPE_BUFFER.rawValue != 0 else {
+            guard let event = gst_pad_probe_info_get_event(&info).flatMap(Event.init) else { return GST_PAD_PROBE_OK }
+            return received(event) ? GST_PAD_PROBE_OK : GST_PAD_PROBE_DROP
+        }
+        var buffer = PassingBuffer(info.data.assumingMemoryBound(to: GstBuffer.self))
+        let result = received(&buffer)
+        info.data = UnsafeMutableRawPointer(buffer.raw)
+        guard result != .ok else { return GST_PAD_PROBE_OK }
+        // Handled: the buffer is this probe's to give away, and what became of it this probe's to say.
+        gst_buffer_unref(buffer.raw)
+        info.data = nil
+        info.ABI.abi.flow_ret = result.raw
+        return GST_PAD_PROBE_HANDLED
+    }
+}
+
+/// A buffer on its way: valid for the call it was passed to.
+public struct PassingBuffer: ~Copyable {
+    fileprivate var raw: UnsafeMutablePointer<GstBuffer>
+
+    fileprivate init(_ raw: UnsafeMutablePointer<GstBuffer>) { self.raw = raw }
+
+    public var access: BufferAccess { BufferAccess(raw) }
+
+    /// Puts a copy in its place where somebody else has it too.
+    public mutating func makeWritable() {
+        raw = UnsafeMutableRawPointer(
+            gst_mini_object_make_writable(UnsafeMutableRawPointer(raw).assumingMemoryBound(to: GstMiniObject.self))
+        )
+        .assumingMemoryBound(to: GstBuffer.self)
+    }
+}
+
+extension Pad {
+    /// Puts `tap` before the pad, for as long as the pad lives. For a pad that takes buffers one by one.
+    public func setTap(_ tap: PadTap) {
+        let types =
+            GST_PAD_PROBE_TYPE_BUFFER.rawValue | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM.rawValue
+            | GST_PAD_PROBE_TYPE_EVENT_FLUSH.rawValue
+        gst_pad_add_probe(
+            pad, GstPadProbeType(rawValue: types),
+            { _, info, context in
+                Unmanaged<PadTap>.fromOpaque(context!)._withUnsafeGuaranteedRef { $0.probe(&info!.pointee) }
+            }, Unmanaged.passRetained(tap).toOpaque(), { Unmanaged<PadTap>.fromOpaque($0!).release() })
+    }
+
+    /// What is upstream of this sink pad may wait for as long as it takes: the pad's element keeps what comes early. Without,
+    /// streams that can be kept waiting for different times make an element with many pads doubt its latency.
+    public func toleratesLatency() {
+        gst_pad_add_probe(
+            pad,
+            GstPadProbeType(rawValue: GST_PAD_PROBE_TYPE_QUERY_UPSTREAM.rawValue | GST_PAD_PROBE_TYPE_PULL.rawValue),
+            { _, info, _ in
+                guard let query = gst_pad_probe_info_get_query(info), query.pointee.type == GST_QUERY_LATENCY else {
+                    return GST_PAD_PROBE_OK
+                }
+                var live: gboolean = 0
+                var minimum: GstClockTime = 0
+                gst_query_parse_latency(query, &live, &minimum, nil)
+                gst_query_set_latency(query, live, minimum, GstClockTime.max)
+                return GST_PAD_PROBE_OK
+            }, nil, nil)
+    }
+
+    /// Sets a property that pads of its class are known to have.
+    public func set<T: ValueConvertible>(_ property: String, to value: T) {
+        Value(value).read { g_object_set_property(raw.assumingMemoryBound(to: GObject.self), property, $0) }
+    }
+
+    /// Sends end-of-stream into a sink pad that nobody else feeds.
+    public func sendEndOfStream() { gst_pad_send_event(pad, gst_event_new_eos()) }
+
+    /// The same, unless somebody is just feeding it: then false, since that may last.
+    public func trySendEndOfStream() -> Bool {
+        guard g_rec_mutex_trylock(&pad.pointee.stream_rec_lock) != 0 else { return false }
+        defer { g_rec_mutex_unlock(&pad.pointee.stream_rec_lock) }
+        sendEndOfStream()
+        return true
+    }
+
+    /// A stream that is there and says nothing: it begins on a sink pad that nobody else feeds, with a gap at `time`.
+    public func beginSilence(_ id: String, _ caps: Caps, at time: ClockTime, duration: ClockTime) {
+        gst_pad_send_event(pad, gst_event_new_stream_start(id))
+        gst_pad_send_event(pad, gst_event_new_caps(caps.raw))
+        var segment = GstSegment()
+        gst_segment_init(&segment, GST_FORMAT_TIME)
+        gst_pad_send_event(pad, gst_event_new_segment(&segment))
+        gst_pad_send_event(
+            pad, gst_event_new_gap(GstClockTime(time.nanoseconds), GstClockTime(duration.nanoseconds)))
+    }
+
+    public func unlink(from sink: Pad) { gst_pad_unlink(pad, sink.pad) }
+}

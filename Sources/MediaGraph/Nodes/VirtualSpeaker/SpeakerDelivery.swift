@@ -1,0 +1,222 @@
+import CMediaGraphABI
+import GStreamer
+import Synchronization
+
+/// Hands a speaker's streams to its handler, one block at a time: on the streaming threads where upstream may wait, and over
+/// a bounded queue on a thread of its own where it may not.
+///
+/// `@unchecked Sendable`: the run is behind a lock, `told`, `hasFailed` and `afterCallback` belong to the one thread that is in a
+/// callback, or to the change of state while no data flows.
+final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
+    struct Block: Sendable {
+        let channel: SpeakerChannel
+        let buffer: UnmanagedBuffer
+        let runningTime: ClockTime?
+    }
+
+    enum Signal: DeliverySignal {
+        case status(SpeakerChannel, Bool)
+        case end
+
+        var isEnd: Bool { if case .end = self { true } else { false } }
+        var isEarly: Bool { false }
+    }
+
+    private struct Run {
+        enum Phase { case stopped, armed, flowing(isLive: Bool) }
+
+        var phase = Phase.stopped
+        var settings = SpeakerSettings()
+    }
+
+    /// What all streams are delivered in.
+    struct Format: Sendable {
+        let info: AudioInfo
+        let caps: Caps
+    }
+
+    let statistics = NodeStatistics()
+    let owner: WeakElement
+    private let line = DeliveryLine<SpeakerDelivery>()
+    private let run = Mutex(Run())
+    /// Set while no data flows.
+    private(set) var format: Format?
+    private var consumer: AudioConsumerHandle?
+    private var isLive = false
+
+    // In a callback.
+    private var told: [UInt64: SpeakerChannel] = [:]
+    private var hasFailed = false
+    /// What a callback has brought about itself, by releasing a pad: told when it has returned.
+    private var afterCallback: [Signal] = []
+
+    init(_ instance: ElementInstance) {
+        owner = WeakElement(instance)
+    }
+
+    // MARK: Changes of state
+
+    /// READY→PAUSED: no data flows yet.
+    func start(_ settings: SpeakerSettings, _ consumer: AudioConsumerHandle?, _ format: Format) {
+        statistics.reset()
+        self.format = format
+        self.consumer = consumer
+        told = [:]
+        hasFailed = false
+        isLive = false
+        run.withLock { $0 = Run(phase: .armed, settings: settings) }
+        consumer?.start(.block, maxFrames: Int(settings.maxFrames))
+        line.arm { consumer?.resume() }
+    }
+
+    /// What is known of the streams' liveness decides for the run. Before the first block, from any streaming thread.
+    func open(isLive: Bool) {
+        run.withLock { run in
+            guard case .armed = run.phase else { return }
+            run.phase = .flowing(isLive: isLive)
+            self.isLive = isLive
+            let policy = run.settings.backPressure.resolved(isLive: isLive)
+            consumer?.start(policy, maxFrames: Int(run.settings.maxFrames))
+            let queues = policy != .block && consumer?.queues == false
+            line.open(
+                queues ? BoundedQueue(bound: Int(run.settings.maxFrames), policy: policy) : nil, "mg-speaker", self)
+        }
+    }
+
+    /// `nil` before anything has come.
+    var liveness: Bool? { run.withLock { if case .flowing(let isLive) = $0.phase { isLive } else { nil } } }
+
+    /// PAUSED→READY, before data flow stops: nobody waits in the handler any more.
+    func interrupt() { line.hold(.stopping) { consumer?.interrupt() } }
+
+    /// After data flow has stopped. Files are finished as far as they got.
+    func stop() {
+        interrupt()
+        line.stop { _ = tell(.end) }
+        line.close()
+        run.withLock { $0.phase = .stopped }
+        consumer = nil
+    }
+
+    // MARK: From the taps, on the streaming threads
+
+    func receive(_ buffer: BufferAccess, of channel: SpeakerChannel, runningTime: ClockTime?) -> FlowReturn {
+        switch line.admit({
+            Block(channel: channel, buffer: UnmanagedBuffer(buffer.retained), runningTime: runningTime)
+        }) {
+        case .deliver:
+            let outcome = deliver(buffer, channel, runningTime)
+            while !afterCallback.isEmpty { _ = tell(afterCallback.removeFirst()) }
+            line.leave(outcome)
+            return outcome == .failed ? .error : .ok
+        case .queued(let lost):
+            if let lost { lose(lost) }
+            return .ok
+        case .ignored: return .ok
+        case .failed: return .error
+        }
+    }
+
+    func receive(_ signal: Signal) {
+        guard !line.isInCallback else { return afterCallback.append(signal) }
+        switch line.admit(signal) {
+        case .deliver: line.leave(tell(signal))
+        case .queued, .ignored, .failed: break
+        }
+    }
+
+    /// Waits until the end has been told: on the bus it means that every block was delivered.
+    func waitForEnd() { line.waitForEnd() }
+
+    /// One stream is flushed; the others go on.
+    func flushStarted(_ channel: SpeakerChannel?) {
+        line.hold(.paused) { consumer?.interrupt() }
+        guard let channel else { return }
+        line.change { $0.removeFrames { $0.channel === channel } }
+    }
+
+    func flushStopped() { line.release(.paused) { consumer?.resume() } }
+
+    /// Blocks come again after the end.
+    func reopen() { line.change { if $0.phase == .ended { _ = $0.reopen() } } }
+
+    // MARK: In a callback
+
+    func deliver(_ block: Block) -> DeliveryOutcome {
+        let buffer = block.buffer.take()
+        let outcome = deliver(buffer.access, block.channel, block.runningTime)
+        while !afterCallback.isEmpty { _ = tell(afterCallback.removeFirst()) }
+        return outcome
+    }
+
+    func lose(_ block: Block) {
+        _ = block.buffer.take()
+        statistics.countDrop()
+    }
+
+    static func discard(_ block: Block) { _ = block.buffer.take() }
+
+    private func deliver(
+        _ buffer: BufferAccess, _ channel: SpeakerChannel, _ runningTime: ClockTime?
+    ) -> DeliveryOutcome {
+        guard let format else { return .passed }
+        if told[channel.number] == nil { changeStatus(channel, true) }
+        let began = monotonicNanoseconds()
+        if isLive, let runningTime, let now = owner.element?.currentRunningTime {
+            statistics.lateness.store(Int64(now.nanoseconds) - Int64(runningTime.nanoseconds), ordering: .relaxed)
+        }
+        guard let consumer else {
+            statistics.countFrame()
+            return .passed
+        }
+        var failure: MediaGraphError?
+        let isKept = buffer.withAudioBuffer(format.info, .read) { mapped -> Bool in
+            var frame = MGAudioFrame(
+                mapped, in: buffer, format.caps, runningTime: runningTime, streamStart: channel.streamStart,
+                isEdited: false)
+            do throws(MediaGraphError) { return try consumer.receive(&frame, of: channel.abi) } catch {
+                failure = error
+                return true
+            }
+        }
+        if let failure { return fail(failure) }
+        guard let isKept else {
+            return fail(.processingFailed(.init("audio", actual: "a buffer that can't be mapped for reading")))
+        }
+        if !isKept { statistics.countDrop() }
+        statistics.countFrame()
+        statistics.handlerTime.wrappingAdd(monotonicNanoseconds() - began, ordering: .relaxed)
+        return .passed
+    }
+
+    func tell(_ signal: Signal) -> DeliveryOutcome {
+        switch signal {
+        case .status(let channel, let on):
+            changeStatus(channel, on)
+            return .passed
+        case .end:
+            for channel in told.values.sorted(by: { $0.number < $1.number }) { changeStatus(channel, false) }
+            do throws(MediaGraphError) {
+                try consumer?.finish()
+                return .ended
+            } catch { return fail(error) }
+        }
+    }
+
+    private func changeStatus(_ channel: SpeakerChannel, _ on: Bool) {
+        guard on != (told[channel.number] != nil) else { return }
+        told[channel.number] = on ? channel : nil
+        // On the bus a stream is on before the handler has it, and off when the handler knows.
+        if on { owner.post(SpeakerStatus.message(channel.stream, on: true)) }
+        consumer?.statusChanged(isOn: on, of: channel.abi)
+        if !on { owner.post(SpeakerStatus.message(channel.stream, on: false)) }
+    }
+
+    private func fail(_ error: MediaGraphError) -> DeliveryOutcome {
+        // One failure, one error on the bus.
+        guard !hasFailed else { return .failed }
+        hasFailed = true
+        owner.postError(.processing, "\(owner.name): handler \(consumer?.name ?? ""): \(error)")
+        return .failed
+    }
+}

@@ -1,0 +1,188 @@
+import GStreamer
+import Synchronization
+
+/// One stream that comes in: its pad, what converts it where need be, and the tap that hands it over.
+///
+/// ```
+/// user_bob ─▶ (audioconvert ─▶ F32 ─▶ audioresample ─▶ audioconvert ─▶ S16) ─▶ ◉ tap ─▶ audiomixer
+/// ```
+/// A stream that is S16 in the speaker's rate and channels already goes straight to the mixer.
+///
+/// `@unchecked Sendable`: the chain is behind a lock; `channel`, `segment` and `hasBegun` belong to the streaming thread,
+/// or to whoever disconnects the pad after it.
+final class SpeakerInput: PadTap, @unchecked Sendable {
+    /// How much a stream has to be converted. It never goes back to less: a resampler that was taken out would take samples
+    /// with it.
+    private enum Conversion: Int, Comparable {
+        case none, format, rate
+        static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
+    }
+
+    private struct Chain {
+        var conversion: Conversion?
+        var elements: [Element] = []
+        /// The mixer's pad, or that of the end of a shared stream.
+        var outlet: Pad?
+        var isReleased = false
+    }
+
+    /// Samples become the nearest value of the other format, and the same ones always the same: no dither.
+    static let exactConversion = [("dithering", "none"), ("noise-shaping", "none")]
+
+    let isShared: Bool
+    private let padUser: SpeakerUser
+    private let delivery: SpeakerDelivery
+    private let changed: @Sendable (Change) -> Void
+    private let chain = Mutex(Chain())
+    private let ending = Atomic<Bool>(false)
+
+    private var channel: SpeakerChannel?
+    private var segment = Segment.undefined
+    private var hasBegun = false
+
+    /// What the others need to know of: it has begun to bring buffers, or brings no more.
+    enum Change { case began, ended }
+
+    /// `changed` runs on the streaming thread.
+    init(
+        padName: String, isShared: Bool, _ delivery: SpeakerDelivery, changed: @escaping @Sendable (Change) -> Void
+    ) {
+        self.isShared = isShared
+        self.delivery = delivery
+        self.changed = changed
+        padUser = SpeakerUser(padName: padName)
+    }
+
+    /// No more comes in, until a new stream begins.
+    var hasEnded: Bool { ending.load(ordering: .acquiring) }
+
+    // MARK: The chain
+
+    /// Where the stream goes. False when it has got a place already, or is released.
+    func connect(to outlet: () -> Pad?) -> Bool {
+        chain.withLock { chain in
+            guard chain.outlet == nil, !chain.isReleased, let pad = outlet() else { return false }
+            pad.setTap(self)
+            chain.outlet = pad
+            return true
+        }
+    }
+
+    var isConnected: Bool { chain.withLock { $0.outlet != nil } }
+
+    /// Builds what these caps need, on the streaming thread, before they go on. False when they can't be.
+    func prepare(_ caps: Caps, for format: SpeakerDelivery.Format, _ pad: GhostPad, in bin: BinElement) -> Bool {
+        guard let info = AudioInfo(caps) else { return false }
+        return chain.withLock { chain in
+            guard let outlet = chain.outlet, !chain.isReleased else { return false }
+            let needed: Conversion =
+                caps.isSubset(of: format.caps) ? .none : info.rate == format.info.rate ? .format : .rate
+            if let conversion = chain.conversion, conversion >= needed { return true }
+            let replaced = chain.elements
+            pad.setTarget(nil)
+            if let last = replaced.last?.staticPad("src") { last.unlink(from: outlet) }
+            for element in replaced { bin.remove(element) }
+            chain.elements = Self.elements(needed, format)
+            chain.conversion = needed
+            for element in chain.elements { bin.add(element) }
+            for (from, to) in zip(chain.elements, chain.elements.dropFirst()) { _ = from.link(to: to) }
+            if let last = chain.elements.last?.staticPad("src"), !last.link(to: outlet) { return false }
+            for element in chain.elements.reversed() { element.syncState() }
+            pad.setTarget(chain.elements.first?.staticPad("sink") ?? outlet)
+            return true
+        }
+    }
+
+    private static func elements(_ conversion: Conversion, _ format: SpeakerDelivery.Format) -> [Element] {
+        func make(_ factory: String, _ properties: [(String, String)]) -> Element {
+            guard let element = Element(factory: factory) else {
+                preconditionFailure("the element \(factory) is missing: install gstreamer1.0-plugins-base")
+            }
+            for (name, value) in properties { try? element.setProperty(name, parsing: value) }
+            return element
+        }
+        let delivered = make("capsfilter", [("caps", "\(format.caps)")])
+        switch conversion {
+        case .none: return []
+        case .format: return [make("audioconvert", exactConversion), delivered]
+        case .rate:
+            // In floating point: with 16-bit coefficients the resampler's own noise would be heard.
+            let float = "audio/x-raw, format=\(AudioFormat.f32.gstreamerName), channels=\(format.info.channels)"
+            return [
+                make("audioconvert", []), make("capsfilter", [("caps", float)]), make("audioresample", []),
+                make("audioconvert", exactConversion), delivered,
+            ]
+        }
+    }
+
+    /// Takes the chain away; after data flow has ended, or to end it. `free` has the outlet before anything else goes, so that
+    /// nobody waits there.
+    func disconnect(_ pad: GhostPad, in bin: BinElement, isReleased: Bool, _ free: (Pad) -> Void) {
+        let outlet = chain.withLock { chain -> Pad? in
+            chain.isReleased = isReleased
+            return chain.outlet.take()
+        }
+        if let outlet { free(outlet) }
+        if isReleased { bin.remove(pad) } else { pad.setTarget(nil) }
+        let elements = chain.withLock { chain in
+            defer { chain = Chain(isReleased: isReleased) }
+            return chain.elements
+        }
+        for element in elements { bin.remove(element) }
+        end()
+        segment = Segment.undefined
+        hasBegun = false
+        ending.store(false, ordering: .releasing)
+    }
+
+    /// The stream is over, for whoever hears it.
+    private func end() {
+        guard let channel else { return }
+        self.channel = nil
+        delivery.receive(.status(channel, false))
+    }
+
+    // MARK: The tap
+
+    override func received(_ buffer: inout PassingBuffer) -> FlowReturn {
+        if !hasBegun {
+            hasBegun = true
+            changed(.began)
+        }
+        let channel = channel ?? begin(nil)
+        let access = buffer.access
+        return delivery.receive(
+            access, of: channel, runningTime: segment.runningTime(of: access.presentationTimestamp))
+    }
+
+    override func received(_ event: Event) -> Bool {
+        switch event {
+        case .streamStart(let start):
+            if let channel, channel.streamStart?.id != start.id { end() }
+            ending.store(false, ordering: .releasing)
+            _ = begin(start)
+        case .segment(let segment): self.segment = segment
+        case .endOfStream:
+            end()
+            ending.store(true, ordering: .releasing)
+            changed(.ended)
+        case .flushStart: delivery.flushStarted(channel)
+        case .flushStop:
+            ending.store(false, ordering: .releasing)
+            delivery.flushStopped()
+        case .custom(let structure) where structure.name == StreamStatus.eventName:
+            guard let on = structure["on", as: Bool.self] else { break }
+            delivery.receive(.status(channel ?? begin(nil), on))
+        case .caps, .custom: break
+        }
+        return true
+    }
+
+    private func begin(_ start: StreamStart?) -> SpeakerChannel {
+        if let channel, start == nil || channel.streamStart?.id == start?.id { return channel }
+        let user = start.flatMap { SpeakerUser(streamID: $0.id) } ?? padUser
+        let made = SpeakerChannel(isShared ? .shared : .oneWay(user), start)
+        channel = made
+        return made
+    }
+}

@@ -1,0 +1,242 @@
+import CMediaGraphABI
+import GStreamer
+import Synchronization
+
+/// What makes one stream of all users.
+///
+/// ```
+/// user ─┐
+/// user ─┼─▶ audiomixer ─▶ F32 ─▶ audioconvert ─▶ S16 ─▶ tee ─┬─▶ src
+/// user ─┘                                                  └─▶ (fakesink, where there is no src)
+/// ```
+/// In S16 audiomixer clips after each user that it adds; in F32, where sums of 16-bit samples are exact, it doesn't, and one
+/// conversion without dither at the end clips the sum.
+final class SpeakerMix: Sendable {
+    let mixer: Element
+    private let mixed: Element
+    private let delivered: Element
+    private let tee: Element
+    private let end: SpeakerEnd
+    /// Keeps a live mix going when everybody has left.
+    private let keeper = Mutex<Pad?>(nil)
+    /// Of users who have left: what they said last is still to be mixed.
+    private let draining = Mutex<[Pad]>([])
+
+    init(in bin: ElementInstance) {
+        func make(_ factory: String, _ properties: [(String, String)] = []) -> Element {
+            guard let element = Element(factory: factory) else {
+                preconditionFailure("the element \(factory) is missing: install gstreamer1.0-plugins-base")
+            }
+            for (name, value) in properties { try? element.setProperty(name, parsing: value) }
+            bin.add(element)
+            return element
+        }
+        mixer = make("audiomixer", [("ignore-inactive-pads", "true")])
+        mixed = make("capsfilter")
+        let converter = make("audioconvert", SpeakerInput.exactConversion)
+        delivered = make("capsfilter")
+        tee = make("tee", [("allow-not-linked", "true")])
+        for (from, to) in [(mixer, mixed), (mixed, converter), (converter, delivered), (delivered, tee)] {
+            _ = from.link(to: to)
+        }
+        end = SpeakerEnd(in: bin)
+        end.take(tee)
+    }
+
+    /// Where the tap sits: what passes here is what is handed over and what leaves `src`.
+    var tapPad: Pad { tee.staticPad("sink")! }
+
+    // MARK: The run
+
+    func start(_ format: AudioInfo) {
+        let rest = "rate=\(format.rate), channels=\(format.channels), layout=interleaved"
+        try? mixed.setProperty("caps", parsing: "audio/x-raw, format=\(AudioFormat.f32.gstreamerName), \(rest)")
+        try? delivered.setProperty("caps", parsing: "audio/x-raw, format=\(AudioFormat.s16.gstreamerName), \(rest)")
+        try? mixer.setProperty("start-time-selection", parsing: "zero")
+    }
+
+    /// Before the first buffer. A live mix begins when the first is heard; from zero it would first make up for all the
+    /// silence before.
+    func becomeLive() { try? mixer.setProperty("start-time-selection", parsing: "first") }
+
+    func stop() {
+        if let pad = keeper.withLock({ $0.take() }) { mixer.releasePad(pad) }
+        releaseDrained()
+    }
+
+    // MARK: Users
+
+    func requestPad() -> Pad? {
+        guard let pad = mixer.requestPad("sink_%u") else { return nil }
+        pad.set("qos-messages", to: true)
+        // The mixer keeps what comes before its time, for as long as the slowest stream takes.
+        pad.toleratesLatency()
+        return pad
+    }
+
+    func release(_ pad: Pad) { mixer.releasePad(pad) }
+
+    /// Somebody leaves while the others go on: what he has said is mixed first. Where his stream waits in the mixer it can't
+    /// be waited for.
+    func drain(_ pad: Pad) {
+        releaseDrained()
+        guard pad.trySendEndOfStream() else { return mixer.releasePad(pad) }
+        draining.withLock { $0.append(pad) }
+    }
+
+    private func releaseDrained() {
+        let drained = draining.withLock { pads in
+            defer { pads = [] }
+            return pads
+        }
+        for pad in drained { mixer.releasePad(pad) }
+    }
+
+    /// Somebody leaves a live mix. audiomixer 1.22 ends when no pad is left that may bring more; this one may for ever.
+    func keepGoing(_ format: SpeakerDelivery.Format) {
+        keeper.withLock { keeper in
+            guard keeper == nil, let now = mixer.currentRunningTime, let pad = mixer.requestPad("sink_%u") else {
+                return
+            }
+            pad.beginSilence("virtualspeaker/keeper", format.caps, at: now, duration: .milliseconds(10))
+            keeper = pad
+        }
+    }
+
+    /// The last has ended.
+    func letEnd() { keeper.withLock { $0?.sendEndOfStream() } }
+
+    /// Nobody ever came, and nobody will.
+    func endUnheard() { mixed.staticPad("sink")?.sendEndOfStream() }
+
+    // MARK: The pad `src`
+
+    func requestSource(in bin: BinElement) -> GhostPad? {
+        guard let outlet = tee.requestPad("src_%u") else { return nil }
+        end.give(up: tee, in: bin)
+        return bin.addGhostPad("src", target: outlet)
+    }
+
+    func releaseSource(_ pad: GhostPad, in bin: BinElement) {
+        // A bin that goes has let go of its children before its pads.
+        guard tee.parent != nil else { return bin.remove(pad) }
+        end.add(to: bin.instance)
+        end.take(tee)
+        if bin.isRunning { bin.removeWhileRunning(pad) } else { bin.remove(pad) }
+    }
+
+    /// Whether PAUSED waits for a first block.
+    func setPrerolls(_ on: Bool) { end.setPrerolls(on) }
+}
+
+/// Where a stream ends that nobody else takes: it is a sink, so the graph ends when the stream does.
+final class SpeakerEnd: Sendable {
+    private let sink = Mutex<Element?>(nil)
+    private let inlet = Mutex<Pad?>(nil)
+
+    init(in bin: ElementInstance) { add(to: bin) }
+
+    func add(to bin: ElementInstance) {
+        let element = Element(factory: "fakesink")!
+        try? element.setProperty("sync", to: false)
+        try? element.setProperty("async", to: false)
+        try? element.setProperty("enable-last-sample", to: false)
+        bin.add(element)
+        element.syncState()
+        sink.withLock { $0 = element }
+    }
+
+    var pad: Pad { sink.withLock { $0!.staticPad("sink")! } }
+
+    func setPrerolls(_ on: Bool) { sink.withLock { try? $0?.setProperty("async", to: on) } }
+
+    func take(_ tee: Element) {
+        guard let outlet = tee.requestPad("src_%u") else { return }
+        _ = outlet.link(to: pad)
+        inlet.withLock { $0 = outlet }
+    }
+
+    func give(up tee: Element, in bin: BinElement) {
+        if let outlet = inlet.withLock({ $0.take() }) { tee.releasePad(outlet) }
+        remove(from: bin)
+    }
+
+    func remove(from bin: BinElement) { if let element = sink.withLock({ $0.take() }) { bin.remove(element) } }
+}
+
+/// Edits and hands over the mix.
+///
+/// `@unchecked Sendable`: what isn't constant belongs to the mix's streaming thread, or to the change of state while no data
+/// flows.
+final class SpeakerMixTap: PadTap, @unchecked Sendable {
+    let editor = HandlerSlot<AudioProcessorHandle>()
+    private let delivery: SpeakerDelivery
+    private let ended: @Sendable () -> Void
+    private var current: AudioProcessorHandle?
+    private var channel = SpeakerChannel(.mixed, nil)
+    private var segment = Segment.undefined
+
+    /// `ended` runs on the streaming thread.
+    init(_ delivery: SpeakerDelivery, ended: @escaping @Sendable () -> Void) {
+        self.delivery = delivery
+        self.ended = ended
+    }
+
+    func start() { editor.markChanged() }
+
+    override func received(_ buffer: inout PassingBuffer) -> FlowReturn {
+        let runningTime = segment.runningTime(of: buffer.access.presentationTimestamp)
+        if editor.takeChange() { current = editor.wanted }
+        if let current {
+            let result = edit(&buffer, current, runningTime)
+            guard result == .ok else { return result }
+        }
+        return delivery.receive(buffer.access, of: channel, runningTime: runningTime)
+    }
+
+    override func received(_ event: Event) -> Bool {
+        switch event {
+        case .streamStart(let start): channel = SpeakerChannel(.mixed, start)
+        case .segment(let segment): self.segment = segment
+        case .endOfStream: ended()
+        case .flushStart: delivery.flushStarted(channel)
+        case .flushStop:
+            delivery.flushStopped()
+            delivery.reopen()
+        case .caps, .custom: break
+        }
+        return true
+    }
+
+    private func edit(
+        _ buffer: inout PassingBuffer, _ editor: AudioProcessorHandle, _ runningTime: ClockTime?
+    ) -> FlowReturn {
+        guard let format = delivery.format else { return .flushing }
+        buffer.makeWritable()
+        let access = buffer.access
+        do {
+            let verdict = try access.withAudioBuffer(format.info, .readWrite) { mapped in
+                var frame = MGAudioFrame(
+                    mapped, in: access, format.caps, runningTime: runningTime, streamStart: channel.streamStart,
+                    isEdited: true)
+                return try editor.process(&frame)
+            }
+            switch verdict {
+            case .pass:
+                // What was silence may not be any more.
+                access.isGap = false
+            case .drop:
+                access.fill(with: 0)
+                access.isGap = true
+                delivery.statistics.countDrop()
+            case .fail(let reason):
+                throw MediaGraphError.processingFailed(.init(reason))
+            case nil: throw MediaGraphError.processingFailed(.init("audio", actual: "memory that can't be written"))
+            }
+            return .ok
+        } catch {
+            delivery.owner.postError(.processing, "\(delivery.owner.name): editor \(editor.name): \(error)")
+            return .error
+        }
+    }
+}

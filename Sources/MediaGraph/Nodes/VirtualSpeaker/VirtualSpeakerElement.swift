@@ -1,0 +1,381 @@
+import CGStreamer
+import CMediaGraphABI
+import GStreamer
+import Synchronization
+
+/// `virtualspeaker`: hands what is heard to a handler, mixed, user by user, and the sound of a share.
+///
+/// A bin: each stream that comes in is converted to one format and tapped on its way to `audiomixer`; the mix is tapped
+/// where it leaves.
+final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked Sendable {
+    // `@unchecked Sendable`: constants, and state behind locks.
+
+    static let defaultSettings = SpeakerSettings()
+    let settings = SettingsStore(defaultSettings)
+
+    private struct State {
+        /// From Swift: stays for the next run too.
+        var attached: AudioConsumerHandle?
+        /// From `handler=`: made anew for each run.
+        var named: AudioConsumerHandle?
+        var inputs: [String: (pad: GhostPad, input: SpeakerInput)] = [:]
+        /// Where the shared stream ends.
+        var sharedEnd: SpeakerEnd?
+        var source: GhostPad?
+        var mixHasEnded = false
+
+        var current: AudioConsumerHandle? { attached ?? named }
+        var users: [SpeakerInput] { inputs.values.map(\.input).filter { !$0.isShared } }
+        var shared: SpeakerInput? { inputs["shared"]?.input }
+    }
+
+    private let state = Mutex(State())
+    private let delivery: SpeakerDelivery
+    private let mix: SpeakerMix
+    private let tap: SpeakerMixTap
+    private let lateSamples = Atomic<UInt64>(0)
+    /// How many each of the mixer's pads has reported.
+    private let reported = Mutex<[String: UInt64]>([:])
+
+    static let log = DebugCategory("virtualspeaker", "MediaGraph virtual speaker")
+
+    override class var declaration: ElementDeclaration {
+        let caps = "audio/x-raw, rate=[ 1, 2147483647 ], channels=[ 1, 64 ]"
+        return ElementDeclaration(
+            factoryName: "virtualspeaker", typeName: "GstVirtualSpeaker", longName: "Virtual speaker",
+            classification: "Sink/Audio",
+            summary: "Hands audio to a handler: all users mixed, each user alone, and the sound of a share",
+            author: NodeDefinition.author,
+            padTemplates: [
+                PadTemplate("user_%s", .sink, .request, caps: caps),
+                PadTemplate("shared", .sink, .request, caps: caps),
+                PadTemplate(
+                    "src", .source, .request,
+                    caps: "audio/x-raw, format=S16LE, rate=[ 1, 2147483647 ], channels=[ 1, 64 ], layout=interleaved"),
+            ],
+            properties: [
+                .setting("handler", of: Self.self, \.handler, NodeDefinition.handlerBlurb),
+                .setting("options", of: Self.self, \.options, NodeDefinition.optionsBlurb),
+                .setting(
+                    "rate", of: Self.self, \.rate, range: .values(8000...192_000),
+                    "Samples per second of what is delivered and of src, to which others are converted"),
+                .setting(
+                    "channels", of: Self.self, \.channels, range: .values(1...2),
+                    "Channels of what is delivered and of src: 1 mono, 2 stereo"),
+                .setting(
+                    "memory-mode", of: Self.self, \.memoryMode, "Whether the handler borrows its blocks or owns them"),
+                .setting(
+                    "backpressure", of: Self.self, \.backPressure, "What happens when the handler is too slow"),
+                .setting(
+                    "max-frames", of: Self.self, \.maxFrames, range: .values(1...100_000),
+                    "Blocks that may wait for the handler, of all streams together"),
+                .readOnly(
+                    "stats", of: Self.self, default: Structure("mediagraph-stats"),
+                    """
+                    What the node has counted since it left READY: frames (uint64, blocks delivered), dropped (uint64, \
+                    blocks), late-samples (uint64, what came too late for a live mix, of each channel), handler-time \
+                    (uint64, nanoseconds in all), lateness (int64, nanoseconds of the last block)
+                    """
+                ) { $0.statistics },
+            ],
+            messages: [SpeakerStatus.messageDeclaration, LevelSpeaker.messageDeclaration],
+            abiVersion: NodeDefinition.abiVersion)
+    }
+
+    private static let door = NodeDoor.make(
+        audioProcessor: { element, processor, _ in
+            let node = ElementClass.implementation(of: element!, as: VirtualSpeakerElement.self)
+            node.tap.editor.attach(processor.map { AudioProcessorHandle($0.pointee) })
+            return 1
+        },
+        audioConsumer: { element, consumer, error in
+            do throws(MediaGraphError) {
+                try ElementClass.implementation(of: element!, as: VirtualSpeakerElement.self).attach(consumer?.pointee)
+                return 1
+            } catch let refused {
+                refused.store(in: error)
+                return 0
+            }
+        })
+
+    required init(instance: ElementInstance) {
+        let delivery = SpeakerDelivery(instance)
+        self.delivery = delivery
+        mix = SpeakerMix(in: instance)
+        tap = SpeakerMixTap(delivery) { [instance] in
+            ElementClass.implementation(of: instance.element, as: Self.self).mixEnded()
+        }
+        super.init(instance: instance)
+        mix.tapPad.setTap(tap)
+        NodeDoor.install(Self.door.pointer, on: instance)
+    }
+
+    // MARK: The handler
+
+    /// `nil` takes the handler away.
+    private func attach(_ abi: MGAudioConsumer?) throws(MediaGraphError) {
+        guard !isRunning else {
+            throw .lockedWhileRunning(.init("\(name)'s handler", expected: "to be attached before the graph runs"))
+        }
+        guard let abi else {
+            // Let go outside the lock: the end of a handler may call anything.
+            let replaced = state.withLock { state in
+                defer { state.attached = nil }
+                return state.attached
+            }
+            withExtendedLifetime(replaced) {}
+            return
+        }
+        guard abi.memory_mode != MemoryMode.stack.rawValue + 1 || settings.current.memoryMode == .stack else {
+            throw .invalidParameter(
+                .init("\(name)'s memory-mode", expected: "stack, for a handler that borrows blocks", actual: "heap"))
+        }
+        guard settings.current.handler.isEmpty, state.withLock({ $0.current == nil }) else {
+            throw .alreadyInUse(.init(name, expected: "one handler", actual: "a second"))
+        }
+        let handle = AudioConsumerHandle(abi)
+        handle.registered(at: instance)
+        state.withLock { $0.attached = handle }
+    }
+
+    private func makeHandler() throws(MediaGraphError) {
+        let settings = settings.current
+        guard !settings.handler.isEmpty else { return }
+        guard state.withLock({ $0.attached == nil }) else {
+            throw .alreadyInUse(
+                .init(name, expected: "one handler", actual: "handler=\(settings.handler) beside one from Swift"))
+        }
+        let handle = try HandlerRegistry.shared.makeAudioConsumer(settings.handler, options: settings.options)
+        if let mode = handle.memoryMode, mode != settings.memoryMode {
+            throw .invalidParameter(
+                .init(
+                    "memory-mode", expected: "\(mode.nick), for handler \(handle.name)",
+                    actual: settings.memoryMode.nick))
+        }
+        handle.registered(at: instance)
+        state.withLock { $0.named = handle }
+    }
+
+    // MARK: Changes of state
+
+    override func changeState(_ change: StateChange) -> StateChangeResult {
+        switch change {
+        case .nullToReady:
+            do throws(MediaGraphError) { try makeHandler() } catch {
+                postError(.settings, "\(name): \(error)")
+                return .failure
+            }
+        case .readyToPaused: start()
+        case .pausedToReady: delivery.interrupt()
+        default: break
+        }
+        let result = super.changeState(change)
+        switch change {
+        case .pausedToReady: stop()
+        case .readyToPaused where result == .failure: stop()
+        case .readyToNull:
+            let named = state.withLock { state in
+                defer { state.named = nil }
+                return state.named
+            }
+            withExtendedLifetime(named) {}
+        default: break
+        }
+        return result
+    }
+
+    private func start() {
+        let settings = settings.current
+        let info = AudioInfo(.s16, rate: Int(settings.rate), channels: Int(settings.channels))!
+        let (consumer, inputs, hasSource) = state.withLock { state in
+            state.mixHasEnded = false
+            return (state.current, Array(state.inputs.values), state.source != nil)
+        }
+        lateSamples.store(0, ordering: .relaxed)
+        reported.withLock { $0 = [:] }
+        mix.start(info)
+        tap.start()
+        delivery.start(settings, consumer, .init(info: info, caps: info.caps))
+        // Who is linked is waited for; who isn't may come later. A graph that isn't live mixes from its very beginning.
+        for (pad, input) in inputs where pad.pad.isLinked { connect(input) }
+        // See RawDataPipeElement: behind pads that come with the data this must announce PAUSED itself.
+        mix.setPrerolls(!hasSource && inputs.contains { $0.pad.pad.isLinkedLater() })
+        Self.log.log(
+            .info, raw: instance.element,
+            "handler \(consumer?.name ?? "none"), \(info.rate) Hz, \(info.channels) channels, \(inputs.count) pads")
+    }
+
+    private func stop() {
+        for (pad, input) in state.withLock({ Array($0.inputs.values) }) {
+            input.disconnect(pad, in: self, isReleased: false) { disconnect(input, $0) }
+        }
+        delivery.stop()
+        mix.stop()
+    }
+
+    // MARK: Pads
+
+    override func requestPad(_ template: String, name: String?) -> GhostPad? {
+        template == "src" ? requestSource() : requestInput(template, name: name)
+    }
+
+    private func requestSource() -> GhostPad? {
+        guard !isRunning else {
+            postWarning(.settings, "\(name): src is refused: link it before the graph runs")
+            return nil
+        }
+        guard state.withLock({ $0.source == nil }) else { return nil }
+        let pad = mix.requestSource(in: self)
+        state.withLock { $0.source = pad }
+        return pad
+    }
+
+    private func requestInput(_ template: String, name: String?) -> GhostPad? {
+        let isShared = template == "shared"
+        let padName = state.withLock { state -> String? in
+            let name =
+                isShared
+                ? "shared" : name ?? (0...).lazy.map { "user_\($0)" }.first { state.inputs[$0] == nil }!
+            return state.inputs[name] == nil ? name : nil
+        }
+        guard let padName else { return nil }
+        let input = SpeakerInput(padName: padName, isShared: isShared, delivery) { [instance] change in
+            ElementClass.implementation(of: instance.element, as: Self.self).inputChanged(change, isShared: isShared)
+        }
+        return addSinkPad(padName, template: template) { pad in
+            state.withLock { $0.inputs[padName] = (pad, input) }
+            pad.onQuery { [instance] query in
+                guard query == .caps else { return .forward }
+                return .caps(ElementClass.implementation(of: instance.element, as: Self.self).acceptedCaps)
+            }
+            pad.onEvent { [instance] event in
+                guard case .caps(let caps) = event else { return true }
+                return ElementClass.implementation(of: instance.element, as: Self.self).prepare(input, pad, caps)
+            }
+        }
+    }
+
+    override func releasePad(_ pad: GhostPad) {
+        let found = state.withLock { state -> (isSource: Bool, input: SpeakerInput?) in
+            if state.source == pad {
+                state.source = nil
+                return (true, nil)
+            }
+            guard let key = state.inputs.first(where: { $0.value.pad == pad })?.key else { return (false, nil) }
+            return (false, state.inputs.removeValue(forKey: key)?.input)
+        }
+        if found.isSource { return mix.releaseSource(pad, in: self) }
+        guard let input = found.input else { return }
+        if isRunning, delivery.liveness == true, !input.isShared, let format = delivery.format {
+            mix.keepGoing(format)
+        }
+        // The last one's end would be that of a mix that isn't live; somebody may come yet.
+        let othersGoOn = delivery.liveness == true || state.withLock { $0.users.contains { !$0.hasEnded } }
+        input.disconnect(pad, in: self, isReleased: true) { outlet in
+            if isRunning, othersGoOn, !input.isShared { mix.drain(outlet) } else { disconnect(input, outlet) }
+        }
+        Self.log.log(.info, raw: instance.element, "a user's pad is released")
+        if isRunning { endIfAllHave() }
+    }
+
+    /// What needs no conversion comes first, so that upstream gives that where it can.
+    private var acceptedCaps: Caps {
+        let settings = settings.current
+        let own = AudioInfo(.s16, rate: Int(settings.rate), channels: Int(settings.channels))!.caps
+        return own.appending(Self.convertibleCaps)
+    }
+
+    private static let convertibleCaps = Caps("audio/x-raw, rate=[ 1, 2147483647 ], channels=[ 1, 64 ]")!.constant
+
+    /// A format is known: what converts it is built before it goes on. On the streaming thread.
+    private func prepare(_ input: SpeakerInput, _ pad: GhostPad, _ caps: Caps) -> Bool {
+        guard let format = delivery.format else { return false }
+        findOutLiveness()
+        // It came while the others were playing: until now nobody waited for it.
+        connect(input)
+        guard input.prepare(caps, for: format, pad, in: self) else {
+            guard input.isConnected else { return false }
+            postError(
+                .notNegotiated, "\(name): can't take what comes in", debug: "upstream gives \(caps); expected raw audio"
+            )
+            return false
+        }
+        return true
+    }
+
+    private func connect(_ input: SpeakerInput) {
+        _ = input.connect { () -> Pad? in
+            guard input.isShared else { return mix.requestPad() }
+            let end = SpeakerEnd(in: instance)
+            state.withLock { $0.sharedEnd = end }
+            return end.pad
+        }
+    }
+
+    private func disconnect(_ input: SpeakerInput, _ outlet: Pad) {
+        guard input.isShared else { return mix.release(outlet) }
+        state.withLock { $0.sharedEnd.take() }?.remove(from: self)
+    }
+
+    // MARK: What the streams tell, on their threads
+
+    /// Live, when one of the streams is. Asked when a stream has a format, and with the first buffer once more.
+    private func findOutLiveness(orAssume assumed: Bool? = nil) {
+        guard delivery.liveness == nil else { return }
+        let pads = state.withLock { $0.inputs.values.map(\.pad.pad) }
+        let answers = pads.filter(\.isLinked).compactMap { $0.upstreamIsLive() }
+        guard let isLive = answers.contains(true) ? true : answers.isEmpty ? assumed : false else { return }
+        if isLive { mix.becomeLive() }
+        delivery.open(isLive: isLive)
+    }
+
+    private func inputChanged(_ change: SpeakerInput.Change, isShared: Bool) {
+        findOutLiveness(orAssume: false)
+        guard change == .ended else { return }
+        if delivery.liveness == true, !isShared, let format = delivery.format { mix.keepGoing(format) }
+        endIfAllHave()
+    }
+
+    /// The mix ends when all users have ended, the graph when the share has too.
+    private func endIfAllHave() {
+        let (users, shared, mixHasEnded) = state.withLock { ($0.users, $0.shared, $0.mixHasEnded) }
+        if users.isEmpty {
+            if shared?.hasEnded == true, !mixHasEnded { mix.endUnheard() }
+        } else if users.allSatisfy(\.hasEnded) {
+            mix.letEnd()
+        }
+        if mixHasEnded { endDelivery() }
+    }
+
+    private func mixEnded() {
+        state.withLock { $0.mixHasEnded = true }
+        findOutLiveness(orAssume: false)
+        endDelivery()
+    }
+
+    private func endDelivery() {
+        guard state.withLock({ $0.shared?.hasEnded ?? true }) else { return }
+        delivery.receive(.end)
+        delivery.waitForEnd()
+    }
+
+    // MARK: Counting
+
+    private var statistics: Structure {
+        Structure(
+            "mediagraph-stats",
+            delivery.statistics.fields + [("late-samples", lateSamples.load(ordering: .relaxed))])
+    }
+
+    override class var watchesMessages: Bool { true }
+
+    /// The mixer's pads say what they lost because it came too late.
+    override func childPosted(_ message: Message) {
+        guard case .qualityOfService(_, _, let dropped) = message.kind, dropped != .max else { return }
+        let news = reported.withLock { reported in
+            defer { reported[message.sourcePath] = dropped }
+            return dropped &- min(dropped, reported[message.sourcePath] ?? 0)
+        }
+        lateSamples.wrappingAdd(news, ordering: .relaxed)
+    }
+}
