@@ -1,20 +1,34 @@
 import CGStreamer
 import GStreamer
 
+/// What a signal of two arguments calls.
+private final class Listener: Sendable {
+    let body: @Sendable () -> Void
+    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+}
+
 extension Element {
-    /// The values that a switch had each time the element said that it had changed (GObject's `notify`).
-    public func observeChanges(of property: String) -> Log<Bool> {
-        let log = Log<Bool>()
-        let callback: @convention(c) (gpointer, gpointer, gpointer) -> Void = { object, parameter, context in
-            let element = Element(retaining: object)
-            let name = String(cString: parameter.assumingMemoryBound(to: GParamSpec.self).pointee.name)
-            guard let value = try? element.property(name, as: Bool.self) else { return }
-            Unmanaged<Log<Bool>>.fromOpaque(context).takeUnretainedValue().add(value)
+    /// Runs `body` for each signal of that name whose handler has one argument, such as `notify::caps` or `pad-added`.
+    public func listen(to signal: String, _ body: @escaping @Sendable () -> Void) {
+        let callback: @convention(c) (gpointer, gpointer, gpointer) -> Void = { _, _, context in
+            Unmanaged<Listener>.fromOpaque(context).takeUnretainedValue().body()
         }
         g_signal_connect_data(
-            UnsafeMutableRawPointer(element), "notify::\(property)", unsafeBitCast(callback, to: GCallback.self),
-            Unmanaged.passRetained(log).toOpaque(),
-            { context, _ in Unmanaged<Log<Bool>>.fromOpaque(context!).release() }, GConnectFlags(rawValue: 0))
+            UnsafeMutableRawPointer(element), signal, unsafeBitCast(callback, to: GCallback.self),
+            Unmanaged.passRetained(Listener(body)).toOpaque(),
+            { context, _ in Unmanaged<Listener>.fromOpaque(context!).release() }, GConnectFlags(rawValue: 0))
+    }
+
+    /// The values that a property had each time the element said that it had changed (GObject's `notify`).
+    public func observeChanges<V: ValueConvertible & Sendable>(of property: String, as type: V.Type = Bool.self) -> Log<
+        V
+    > {
+        let log = Log<V>()
+        // The element keeps its listener: no reference back.
+        let weak = WeakElement(ElementInstance(UnsafeMutableRawPointer(element)))
+        listen(to: "notify::\(property)") {
+            if let value = try? weak.element?.property(property, as: V.self) { log.add(value) }
+        }
         return log
     }
 }

@@ -44,10 +44,12 @@ import Testing
         try graph.videoSource("s").attach(source)
         let seen = Log<Int>()
         try graph.rawDataPipe("p").receive { seen.add($0.width) }
+        let described = try #require(
+            Caps("video/x-raw, format=I420, width=16, height=4, framerate=25/1"))
         for _ in 0..<2 {
             try await graph.run()
             let caps = try #require(AppSource(wrapping: graph.element("s"))?.caps)
-            #expect("\(caps)".contains("width=(int)16"), "\(caps)")
+            #expect(caps == described, "\(caps)")
         }
         #expect(seen.all == [16, 16])
     }
@@ -193,5 +195,38 @@ import Testing
         isStuck.withLock { $0 = false }
         await graph.finish()
         #expect(seen.all == [0, 6, 7].map(Self.bytes))
+    }
+
+    @Test("GR-8 an appsrc's caps that are set after it was looked up are those that the run goes by")
+    func laterCaps() async throws {
+        let graph = try Graph(
+            "appsrc name=s caps=\"video/x-raw, format=I420, width=32, height=8, framerate=25/1\" ! rawdatapipe name=p")
+        let node = try graph.videoSource("s")
+        let text = "video/x-raw, format=I420, width=16, height=4, framerate=25/1"
+        try node.element.setProperty("caps", parsing: text)
+        try node.attach(
+            RecordingSource(onStart: { sender in
+                try sendNow(sender, Self.bytes(0), Self.frame)
+                sender.endOfStream()
+            }))
+        let seen = Log<Int>()
+        try graph.rawDataPipe("p").receive { seen.add($0.width) }
+        for _ in 0..<2 {
+            try await graph.run()
+            #expect(AppSource(wrapping: node.element)?.caps == Caps(text))
+        }
+        #expect(seen.all == [16, 16])
+    }
+
+    @Test("GR-8 who listens to an appsrc's properties may look nodes up while it is looked up itself")
+    func lookedUpFromNotify() throws {
+        let graph = try Graph("appsrc name=s ! fakesink")
+        let found = Log<Bool>()
+        // The element keeps its listener, so the graph is held weakly.
+        try graph.element("s").listen(to: "notify::format") { [weak graph] in
+            found.add((try? graph?.videoSource("s")) != nil)
+        }
+        _ = try graph.videoSource("s")
+        #expect(found.all == [true])
     }
 }

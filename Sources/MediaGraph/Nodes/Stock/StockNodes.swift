@@ -28,13 +28,16 @@ final class StockNodes: Sendable {
     }
 
     func source(_ element: Element) throws(GraphError) -> StockSource {
-        try found(element) {
+        let source = try found(element) {
             $0.sources[element]
         } make: { (state) throws(GraphError) in
             let source = try StockSource(element)
             state.sources[element] = source
             return source
         }
+        // Outside the lock: who hears of the properties that it sets may look nodes up.
+        source.setUp()
+        return source
     }
 
     private func found<Node: Sendable>(

@@ -10,8 +10,9 @@ final class StockSource: Sendable {
     let gate: VideoGate
     private let lifecycle: SourceLifecycle<VideoSourceHandle>
     private let source: AppSource
-    /// `caps=` of the description.
-    private let described: Caps?
+    /// Its `caps` when the run began.
+    private let described = Mutex<Caps?>(nil)
+    private let isSetUp = Atomic<Bool>(false)
     private enum Phase { case idle, initialized, sending }
     private let phase = Mutex(Phase.idle)
 
@@ -21,29 +22,14 @@ final class StockSource: Sendable {
         }
     })
 
-    /// `nil` for any other element. Before data flows; `close` undoes it.
+    /// `nil` for any other element. Before data flows; `setUp` follows, and `close` undoes it.
     init?(_ element: Element) throws(GraphError) {
         guard let source = AppSource(wrapping: element) else { return nil }
         self.source = source
-        described = source.caps
-        // It sends them before it asks for the first frame, and with ranges in them GStreamer itself fails.
-        guard described?.isFixed ?? true else {
-            throw .wrongUsage("\"\(source.name)\": the caps of an appsrc must be fixed: \(described!)")
-        }
-        let streamType = (try? source.propertyText("stream-type")) ?? "stream"
-        guard streamType == "stream" else {
-            throw .wrongUsage(
-                """
-                "\(source.name)": a source's frames come once, in their order: expected stream-type=stream, got \
-                stream-type=\(streamType)
-                """)
-        }
+        if let problem = Self.problem(with: source) { throw .wrongUsage("\"\(source.name)\": \(problem)") }
         gate = VideoGate(
             owner: WeakElement(ElementInstance(source.raw)), marks: FrameMarks(), startsEarly: true)
         lifecycle = SourceLifecycle(gate)
-        // Frames have times, and none is asked for while another is on its way.
-        try? source.setProperty("format", parsing: "time")
-        try? source.setProperty("min-percent", to: UInt32(0))
         source.staticPad("src")?.watchEvents { [weak gate] event in
             switch event {
             case .reconfigure: gate?.downstreamReconfigured()
@@ -53,6 +39,23 @@ final class StockSource: Sendable {
         }
         source.onNeedData { self.feed() }
         StockDoor.open(Self.door, to: self, on: source)
+    }
+
+    /// Once; whoever listens to the element hears of it.
+    func setUp() {
+        guard !isSetUp.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        // Frames have times, and none is asked for while another is on its way.
+        try? source.setProperty("format", parsing: "time")
+        try? source.setProperty("min-percent", to: UInt32(0))
+    }
+
+    /// What its properties say that a source of frames can't have; `nil` for nothing.
+    private static func problem(with source: AppSource) -> String? {
+        // It sends them before it asks for the first frame, and with ranges in them GStreamer itself fails.
+        if let caps = source.caps, !caps.isFixed { return "the caps of an appsrc must be fixed: \(caps)" }
+        let streamType = (try? source.propertyText("stream-type")) ?? "stream"
+        guard streamType != "stream" else { return nil }
+        return "a source's frames come once, in their order: expected stream-type=stream, got stream-type=\(streamType)"
     }
 
     func close() {
@@ -85,7 +88,7 @@ final class StockSource: Sendable {
     /// What can be sent, by what follows and by the description; `nil`: anything.
     private var downstream: Caps? {
         let taken = source.staticPad("src")?.peerCaps()
-        guard let described else { return taken }
+        guard let described = described.withLock({ $0 }) else { return taken }
         return taken.map(described.intersection) ?? described
     }
 
@@ -93,6 +96,11 @@ final class StockSource: Sendable {
 
     /// In READY.
     func initialize() throws(MediaGraphError) {
+        if let problem = Self.problem(with: source) {
+            throw .invalidParameter(.init(source.name, actual: problem))
+        }
+        let caps = source.caps
+        described.withLock { $0 = caps }
         phase.withLock { $0 = .initialized }
         if try !lifecycle.initialize(settings, downstream: downstream) {
             gate.warn("nothing will be sent: attach a source")
@@ -126,7 +134,7 @@ final class StockSource: Sendable {
         }
         if was != .idle { lifecycle.uninitialize() }
         // Those of what was sent last would be announced ahead of what the next run sends.
-        if let described { source.describe(described) }
+        if was != .idle, let described = described.withLock({ $0 }) { source.describe(described) }
     }
 
     // MARK: The streaming thread
@@ -163,7 +171,8 @@ final class StockSource: Sendable {
 
     /// New caps downstream. False when they are refused: that is on the bus then, with both sides.
     private func announce(_ format: SentFormat) -> Bool {
-        guard described.map(format.caps.canIntersect) ?? true, source.downstreamAccepts(format.caps) else {
+        guard described.withLock({ $0 }).map(format.caps.canIntersect) ?? true, source.downstreamAccepts(format.caps)
+        else {
             gate.failed()
             let taken = downstream.map { "\($0)" } ?? "nothing"
             source.postError(
