@@ -45,4 +45,24 @@ import Testing
         #expect(try await iterator.next()?.packedBytes() == Self.bytes(4))
         await graph.stop()
     }
+
+    @Test(
+        "RP-5 a frame was delivered or dropped, and not both, whether it is read or nobody can",
+        arguments: [true, false])
+    func counted(isRead: Bool) async throws {
+        let graph = try Graph(
+            """
+            videosource handler=counter pace=fast options="frames=8,width=16,height=4" !
+            rawdatapipe name=p backpressure=drop-new max-frames=2
+            """)
+        let pipe = try graph.rawDataPipe("p")
+        var frames: FrameSequence<OwnedVideoFrame>? = try pipe.frames
+        if !isRead { frames = nil }
+        try await graph.run()
+        var read = 0
+        if let frames { for try await _ in frames { read += 1 } }
+        #expect(read == (isRead ? 2 : 0))
+        #expect(pipe.statistics.frames == UInt64(read))
+        #expect(pipe.statistics.dropped == UInt64(8 - read))
+    }
 }

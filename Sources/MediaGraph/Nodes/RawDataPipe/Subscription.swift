@@ -223,7 +223,9 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
             }
             switch answer {
             case .passed: break
-            case .lost: pipe.statistics.countDrop()
+            case .lost:
+                pipe.statistics.countDrop()
+                return .passed
             case .gone:
                 forgetStatus()
                 pipe.lost(self)
