@@ -155,8 +155,12 @@ public enum ElementClass {
         let implementation = implementation(of: object)
         let property = description(of: cgst_class_of(object)).declaration.properties[id - 1]
         do throws(PropertyRefused) {
-            if property.mutability == .untilReady, implementation.isRunning {
+            switch property.mutability {
+            case .untilInitialized where !implementation.isInNull:
+                throw PropertyRefused("it is locked from READY on, since it is read on the way there; set it in NULL")
+            case .untilReady where implementation.isRunning:
                 throw PropertyRefused("it is locked while the element is running; set it in NULL or READY")
+            case .untilInitialized, .untilReady, .always: break
             }
             try property.write?(implementation, Value(copying: value))
         } catch {

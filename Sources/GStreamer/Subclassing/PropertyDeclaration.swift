@@ -6,17 +6,55 @@ import Synchronization
 ///
 /// Properties may be set from any thread while data flows; one lock, held for a copy.
 public final class SettingsStore<Settings: Sendable>: Sendable {
-    private let settings: Mutex<Settings>
+    private struct State: Sendable {
+        var settings: Settings
+        /// Counts changes.
+        var version = 0
+    }
+
+    private let state: Mutex<State>
 
     public init(_ settings: Settings) {
-        self.settings = Mutex(settings)
+        state = Mutex(State(settings: settings))
     }
 
     /// The settings as they are now.
-    public var current: Settings { settings.withLock { $0 } }
+    public var current: Settings { state.withLock { $0.settings } }
 
     /// For an element whose settings depend on each other; `notify` tells of a property that changes with another.
-    public func update<R>(_ body: (inout sending Settings) -> sending R) -> R { settings.withLock(body) }
+    public func update<R: Sendable>(_ body: (inout Settings) -> R) -> R {
+        state.withLock { state in
+            state.version += 1
+            return body(&state.settings)
+        }
+    }
+
+    fileprivate var versioned: (settings: Settings, version: Int) {
+        state.withLock { ($0.settings, $0.version) }
+    }
+
+    /// False when they are another version by now: then nothing is done.
+    fileprivate func replace(_ version: Int, with settings: Settings, _ also: () -> Void) -> Bool {
+        state.withLock { state in
+            guard state.version == version else { return false }
+            state = State(settings: settings, version: version + 1)
+            also()
+            return true
+        }
+    }
+}
+
+/// What changes together with a property.
+public struct CoupledChange {
+    /// Runs under the settings' lock, so it calls nothing that may set a property. What it returns is let go outside.
+    let commit: () -> (any Sendable)?
+    /// Runs behind it, outside the lock.
+    let finish: () -> Void
+
+    public init(commit: @escaping () -> (any Sendable)?, finish: @escaping () -> Void = {}) {
+        self.commit = commit
+        self.finish = finish
+    }
 }
 
 /// An element whose properties are a `Settings` value.
@@ -24,14 +62,41 @@ public protocol ConfigurableElement: ElementImplementation {
     associatedtype Settings: Sendable
     static var defaultSettings: Settings { get }
     var settings: SettingsStore<Settings> { get }
-    /// After a property has changed, on the thread that set it. May refuse by throwing: the property then keeps its value.
+    /// Before a property changes, on the thread that sets it. May refuse by throwing: the property then keeps its value.
     func validate(_ proposed: Settings, changing property: String) throws(PropertyRefused)
+    /// The same for an element that has more to change with it, other settings included. Asked again, and what it gave
+    /// before is dropped, where another thread has changed a property meanwhile.
+    func couple(_ proposed: inout Settings, changing property: String) throws(PropertyRefused) -> CoupledChange?
+    /// After a property has changed, on the thread that set it.
     func settingsDidChange(_ property: String)
 }
 
 extension ConfigurableElement {
     public func validate(_ proposed: Settings, changing property: String) throws(PropertyRefused) {}
+    public func couple(_ proposed: inout Settings, changing property: String) throws(PropertyRefused) -> CoupledChange?
+    {
+        try validate(proposed, changing: property)
+        return nil
+    }
     public func settingsDidChange(_ property: String) {}
+
+    /// Returns the settings as they were. Whatever other threads set, each change was made of what was there before it.
+    fileprivate func change(
+        _ property: String, _ body: (inout Settings) -> Void
+    ) throws(PropertyRefused) -> Settings {
+        while true {
+            let (before, version) = settings.versioned
+            var proposed = before
+            body(&proposed)
+            let coupled = try couple(&proposed, changing: property)
+            var replaced: (any Sendable)?
+            guard settings.replace(version, with: proposed, { replaced = coupled?.commit() }) else { continue }
+            withExtendedLifetime(replaced) {}
+            replaced = nil
+            coupled?.finish()
+            return before
+        }
+    }
 }
 
 /// Thrown by an element that refuses a property's new value.
@@ -44,10 +109,23 @@ public struct PropertyRefused: Error, Sendable {
 public struct PropertyDeclaration: Sendable {
     /// When a property may be set.
     public enum Mutability: Sendable {
+        /// In NULL: it is read on the way out of it.
+        case untilInitialized
         /// Locked while the element is PAUSED or PLAYING.
         case untilReady
         /// At any time.
         case always
+
+        /// GStreamer has a flag for each state but NULL.
+        fileprivate var flags: GParamFlags.RawValue {
+            switch self {
+            case .untilInitialized: 0
+            case .untilReady: cgst_param_locked_when_running.rawValue
+            case .always: cgst_param_changes_while_playing.rawValue
+            }
+        }
+
+        fileprivate var remark: String { self == .untilInitialized ? " (changeable only in NULL state)" : "" }
     }
 
     public let name: String
@@ -64,13 +142,12 @@ public struct PropertyDeclaration: Sendable {
         PropertyDeclaration(
             name: name,
             specification: {
-                let changes =
-                    mutability == .always ? cgst_param_changes_while_playing : cgst_param_locked_when_running
                 // `notify` tells of a change, not of every attempt at one: GObject would of a refused one too.
                 let flags = GParamFlags(
-                    rawValue: cgst_param_read_write.rawValue | changes.rawValue | G_PARAM_EXPLICIT_NOTIFY.rawValue)
+                    rawValue: cgst_param_read_write.rawValue | mutability.flags | G_PARAM_EXPLICIT_NOTIFY.rawValue)
                 return V.specification(
-                    name, blurb, default: E.defaultSettings[keyPath: field], range: range, flags: flags)
+                    name, blurb + mutability.remark, default: E.defaultSettings[keyPath: field], range: range,
+                    flags: flags)
             },
             read: { element, value in (element as! E).settings.current[keyPath: field].store(in: &value) },
             write: { (element, value) throws(PropertyRefused) in
@@ -79,15 +156,9 @@ public struct PropertyDeclaration: Sendable {
                 if let range, !range.contains(new) {
                     throw PropertyRefused("\(new.text) is outside \(range.lowerBound.text)…\(range.upperBound.text)")
                 }
-                var proposed = element.settings.current
-                proposed[keyPath: field] = new
-                try element.validate(proposed, changing: name)
-                let old = element.settings.update { settings in
-                    defer { settings[keyPath: field] = new }
-                    return settings[keyPath: field].text
-                }
+                let before = try element.change(name) { $0[keyPath: field] = new }
                 // GObject holds it back until the value is set, and then gives one for any number of the same.
-                if old != new.text { element.notify(name) }
+                if before[keyPath: field].text != new.text { element.notify(name) }
                 element.settingsDidChange(name)
             },
             mutability: mutability)

@@ -17,7 +17,7 @@ final class ConsumerHandle: @unchecked Sendable {
         self.abi = abi
         name = loadName(abi.name)
         formats = formatList(loadName(abi.formats))
-        memoryMode = abi.memory_mode == 0 ? nil : MemoryMode(rawValue: abi.memory_mode - 1)
+        memoryMode = abi.requiredMemoryMode
     }
 
     deinit { abi.destroy(abi.context) }
@@ -69,6 +69,9 @@ final class ConsumerHandle: @unchecked Sendable {
 }
 
 extension MGVideoConsumer {
+    /// What it needs; `nil` when it takes either.
+    var requiredMemoryMode: MemoryMode? { memory_mode == 0 ? nil : MemoryMode(rawValue: memory_mode - 1) }
+
     /// Wraps a Swift handler. Whoever holds the structure calls `destroy` once.
     init<C: VideoConsumer>(_ consumer: consuming sending C, name: String, memoryMode: MemoryMode? = nil) {
         self.init()

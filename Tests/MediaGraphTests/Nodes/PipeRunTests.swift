@@ -1,3 +1,4 @@
+import CGStreamer
 import GStreamer
 import Synchronization
 import TestSupport
@@ -126,5 +127,53 @@ import Testing
                 pipeline.setState(.null)
             }
         }
+    }
+
+    @Test("CR-1 who hears of the pad `src` may ask the pipe for its caps")
+    func padAdded() throws {
+        let pipe = try #require(Element(factory: "rawdatapipe"))
+        let sink = try #require(pipe.staticPad("sink"))
+        let answers = Log<Bool>()
+        pipe.listen(to: "pad-added") { answers.add(sink.queryCaps().canIntersect(.anyRawVideo)) }
+        let pad = try #require(pipe.requestPad("src"))
+        pipe.releasePad(pad)
+        #expect(pipe.requestPad("src") != nil)
+        #expect(answers.all == [true, true])
+    }
+
+    @Test(
+        "EL-1 what is read on the way out of NULL is locked from READY on, and its refusal and its blurb say so",
+        arguments: [
+            ("rawdatapipe", "handler", "count"), ("rawdatapipe", "options", "x=1"),
+            ("rawdatapipe", "memory-mode", "heap"),
+            ("videosource", "handler", "counter"), ("videosource", "pace", "fast"), ("videosource", "max-frames", "3"),
+            ("videosource", "backpressure", "block"), ("videosource", "rotation-tag", "true"),
+            ("virtualmic", "handler", "tone"), ("virtualmic", "pace", "fast"), ("virtualmic", "stereo", "true"),
+            ("virtualspeaker", "handler", "level"), ("virtualspeaker", "memory-mode", "heap"),
+        ])
+    func lockedInReady(factory: String, property: String, value: String) throws {
+        let element = try #require(Element(factory: factory))
+        let before = try element.propertyText(property)
+        #expect(element.setState(.ready) == .success)
+        let error = #expect(throws: PropertyError.self) { try element.setProperty(property, parsing: value) }
+        #expect("\(error!)".contains("set it in NULL"), "\(error!)")
+        #expect(try element.propertyText(property) == before)
+        element.setState(.null)
+        try element.setProperty(property, parsing: value)
+        #expect(try element.propertyText(property) == value)
+        let info = try #require(PropertyInfo.find(property, of: g_type_from_name(element.typeName)))
+        #expect(info.blurb.hasSuffix("(changeable only in NULL state)"))
+    }
+
+    @Test("RP-7 memory-mode=heap that is set after a handler which borrows its frames ends the run with the reason")
+    func memoryMode() throws {
+        let pipe = try #require(Element(factory: "rawdatapipe"))
+        try NodeDoor.attach(Receiver(), memoryMode: .stack, to: pipe)
+        try pipe.setProperty("memory-mode", parsing: "heap")
+        #expect(pipe.setState(.paused) == .failure)
+        pipe.setState(.null)
+        try pipe.setProperty("memory-mode", parsing: "stack")
+        #expect(pipe.setState(.paused) != .failure)
+        pipe.setState(.null)
     }
 }

@@ -25,6 +25,8 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
     private let delivery: PipeDelivery
     private let sink: GhostPad
     private let branch = Mutex<RenderBranch?>(nil)
+    /// From the first word about making one until it is removed.
+    private let hasBranch = Atomic<Bool>(false)
     /// While paused: buffers wait where they hold none of the sink's locks, which the change of state needs.
     private let held = Mutex<GhostPad.BufferHold?>(nil)
 
@@ -42,8 +44,10 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
                 PadTemplate("src", .source, .request, caps: "ANY"),
             ],
             properties: [
-                .setting("handler", of: Self.self, \.handler, NodeDefinition.handlerBlurb),
-                .setting("options", of: Self.self, \.options, NodeDefinition.optionsBlurb),
+                .setting(
+                    "handler", of: Self.self, \.handler, changes: .untilInitialized, NodeDefinition.handlerBlurb),
+                .setting(
+                    "options", of: Self.self, \.options, changes: .untilInitialized, NodeDefinition.optionsBlurb),
                 .setting(
                     "format", of: Self.self, \.format,
                     "Pixel format of the delivered frames, to which others are converted. auto: the first that the handler lists, or I420 where it takes all, so BGRA becomes I420 then"
@@ -52,7 +56,8 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
                     "resolution", of: Self.self, \.resolution,
                     "Height that frames have at most, before rotation; the aspect is kept and nothing is enlarged"),
                 .setting(
-                    "memory-mode", of: Self.self, \.memoryMode, "Whether the handler borrows its frames or owns them"),
+                    "memory-mode", of: Self.self, \.memoryMode, changes: .untilInitialized,
+                    "Whether the handler borrows its frames or owns them"),
                 .setting(
                     "backpressure", of: Self.self, \.backPressure, "What happens when the handler is too slow"),
                 .setting(
@@ -154,7 +159,7 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
             withExtendedLifetime(replaced) {}
             return clearHandlerProperties()
         }
-        try checkMemoryMode(abi)
+        try checkMemoryMode(abi.requiredMemoryMode)
         guard abi.queues == 0 || settings.current.bufferType == .raw else {
             throw .unsupported(
                 .init(
@@ -167,15 +172,14 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
         state.withLock { $0.attached = handle }
     }
 
-    private func checkMemoryMode(_ abi: MGVideoConsumer) throws(MediaGraphError) {
-        let required = abi.memory_mode == 0 ? nil : MemoryMode(rawValue: abi.memory_mode - 1)
+    private func checkMemoryMode(_ required: MemoryMode?) throws(MediaGraphError) {
         guard required == .stack, settings.current.memoryMode == .heap else { return }
         throw .invalidParameter(
             .init("\(name)'s memory-mode", expected: "stack, for a handler that borrows frames", actual: "heap"))
     }
 
     private func subscribe(_ abi: MGVideoConsumer, _ resolution: Int32) throws(MediaGraphError) {
-        try checkMemoryMode(abi)
+        try checkMemoryMode(abi.requiredMemoryMode)
         let type = settings.current.bufferType
         guard type == .raw || resolution == Resolution.native.rawValue else {
             throw .invalidParameter(
@@ -241,6 +245,7 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
         case .readyToPaused:
             let consumer = state.withLock { $0.current }
             do throws(MediaGraphError) {
+                if let consumer { try checkMemoryMode(consumer.memoryMode) }
                 let format = try format(for: consumer)
                 try settings.current.check(format)
                 delivery.start(settings.current, handler: consumer, format: format)
@@ -294,11 +299,12 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
             postWarning(.settings, "\(self.name): src is refused: link it before the graph runs")
             return nil
         }
-        return branch.withLock { branch in
-            guard branch == nil else { return nil }
-            branch = RenderBranch(self, from: sink, to: delivery.appSink)
-            return branch?.source
-        }
+        guard !hasBranch.exchange(true, ordering: .acquiringAndReleasing) else { return nil }
+        // Made outside the lock: who hears of the new pad may ask for the caps of this one.
+        let made = RenderBranch(self, from: sink, to: delivery.appSink)
+        branch.withLock { $0 = made }
+        if made == nil { hasBranch.store(false, ordering: .releasing) }
+        return made?.source
     }
 
     override func releasePad(_ pad: GhostPad) {
@@ -307,7 +313,11 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
         removeWhileRunning(source)
     }
 
-    private func removeBranch() { branch.withLock { $0.take() }?.remove(from: self, sink, delivery.appSink) }
+    private func removeBranch() {
+        guard let branch = branch.withLock({ $0.take() }) else { return }
+        branch.remove(from: self, sink, delivery.appSink)
+        hasBranch.store(false, ordering: .releasing)
+    }
 
     private var hasSource: Bool { branch.withLock { $0?.source != nil } }
 

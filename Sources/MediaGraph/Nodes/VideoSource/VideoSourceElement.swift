@@ -51,26 +51,28 @@ final class VideoSourceElement: PushSource, ConfigurableElement, @unchecked Send
                 PadTemplate("src", .source, caps: "video/x-raw, format={ \(NodeDefinition.formatNames) }")
             ],
             properties: [
-                .setting("handler", of: Self.self, \.handler, NodeDefinition.handlerBlurb),
-                .setting("options", of: Self.self, \.options, NodeDefinition.optionsBlurb),
                 .setting(
-                    "pace", of: Self.self, \.pace,
+                    "handler", of: Self.self, \.handler, changes: .untilInitialized, NodeDefinition.handlerBlurb),
+                .setting(
+                    "options", of: Self.self, \.options, changes: .untilInitialized, NodeDefinition.optionsBlurb),
+                .setting(
+                    "pace", of: Self.self, \.pace, changes: .untilInitialized,
                     "Whether frames come at the clock's pace or as fast as they are taken"),
                 .setting(
-                    "backpressure", of: Self.self, \.backPressure,
+                    "backpressure", of: Self.self, \.backPressure, changes: .untilInitialized,
                     "What happens when frames are sent faster than they are taken; auto: drop-old when live, block when fast"
                 ),
                 .setting(
-                    "max-frames", of: Self.self, \.maxFrames, range: .values(1...1000),
+                    "max-frames", of: Self.self, \.maxFrames, range: .values(1...1000), changes: .untilInitialized,
                     "Frames that may wait in the source"),
                 .setting(
-                    "block-timeout", of: Self.self, \.blockTimeout,
+                    "block-timeout", of: Self.self, \.blockTimeout, changes: .untilInitialized,
                     "Nanoseconds that a sender waits for room where backpressure blocks; then its frame is refused"),
                 .setting(
-                    "stop-timeout", of: Self.self, \.stopTimeout,
+                    "stop-timeout", of: Self.self, \.stopTimeout, changes: .untilInitialized,
                     "Nanoseconds that a source which is a task may take to end when it is stopped"),
                 .setting(
-                    "rotation-tag", of: Self.self, \.rotationTag,
+                    "rotation-tag", of: Self.self, \.rotationTag, changes: .untilInitialized,
                     "Send the rotation as an image-orientation tag too, for sinks that know nothing of the meta"),
                 .setting(
                     "flip", of: Self.self, \.flip, changes: .always,

@@ -42,29 +42,35 @@ struct MicSettings: Sendable {
 
 extension VirtualMicElement {
     static let properties: [PropertyDeclaration] = [
-        .setting("handler", of: VirtualMicElement.self, \.handler, NodeDefinition.handlerBlurb),
-        .setting("options", of: VirtualMicElement.self, \.options, NodeDefinition.optionsBlurb),
-        .setting("stereo", of: VirtualMicElement.self, \.stereo, "Whether two channels may be sent, and go out"),
+        .setting(
+            "handler", of: VirtualMicElement.self, \.handler, changes: .untilInitialized, NodeDefinition.handlerBlurb),
+        .setting(
+            "options", of: VirtualMicElement.self, \.options, changes: .untilInitialized, NodeDefinition.optionsBlurb),
+        .setting(
+            "stereo", of: VirtualMicElement.self, \.stereo, changes: .untilInitialized,
+            "Whether two channels may be sent, and go out"),
         .setting(
             "quality", of: VirtualMicElement.self, \.quality, range: .values(0...10),
             "Quality of the conversion between sample rates, as audioresample's: 0 fast, 10 best"),
         .setting(
-            "pace", of: VirtualMicElement.self, \.pace,
+            "pace", of: VirtualMicElement.self, \.pace, changes: .untilInitialized,
             "Whether sound goes out at the clock's pace or as fast as it is taken"),
         .setting(
-            "backpressure", of: VirtualMicElement.self, \.backPressure,
+            "backpressure", of: VirtualMicElement.self, \.backPressure, changes: .untilInitialized,
             "What happens when sound is sent faster than it goes out"),
         .setting(
             "buffer-time", of: VirtualMicElement.self, \.bufferTime, range: .values(0...60_000_000_000),
+            changes: .untilInitialized,
             "Nanoseconds of sound that may wait in the source before another block has to"),
         .setting(
             "max-duration", of: VirtualMicElement.self, \.maxDuration, range: .values(1_000_000...60_000_000_000),
+            changes: .untilInitialized,
             "Nanoseconds of sound that may be sent at once"),
         .setting(
-            "block-timeout", of: VirtualMicElement.self, \.blockTimeout,
+            "block-timeout", of: VirtualMicElement.self, \.blockTimeout, changes: .untilInitialized,
             "Nanoseconds that a sender waits for room where backpressure blocks; then its block is refused"),
         .setting(
-            "stop-timeout", of: VirtualMicElement.self, \.stopTimeout,
+            "stop-timeout", of: VirtualMicElement.self, \.stopTimeout, changes: .untilInitialized,
             "Nanoseconds that a source which is a task may take to end when it is stopped"),
         .setting(
             "jitter", of: VirtualMicElement.self, \.jitter, range: .values(0...10_000_000_000),

@@ -54,8 +54,10 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
                     caps: "audio/x-raw, format=S16LE, rate=[ 1, 2147483647 ], channels=[ 1, 64 ], layout=interleaved"),
             ],
             properties: [
-                .setting("handler", of: Self.self, \.handler, NodeDefinition.handlerBlurb),
-                .setting("options", of: Self.self, \.options, NodeDefinition.optionsBlurb),
+                .setting(
+                    "handler", of: Self.self, \.handler, changes: .untilInitialized, NodeDefinition.handlerBlurb),
+                .setting(
+                    "options", of: Self.self, \.options, changes: .untilInitialized, NodeDefinition.optionsBlurb),
                 .setting(
                     "rate", of: Self.self, \.rate, range: .values(8000...192_000),
                     "Samples per second of what is delivered and of src, to which others are converted"),
@@ -63,7 +65,8 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
                     "channels", of: Self.self, \.channels, range: .values(1...2),
                     "Channels of what is delivered and of src: 1 mono, 2 stereo"),
                 .setting(
-                    "memory-mode", of: Self.self, \.memoryMode, "Whether the handler borrows its blocks or owns them"),
+                    "memory-mode", of: Self.self, \.memoryMode, changes: .untilInitialized,
+                    "Whether the handler borrows its blocks or owns them"),
                 .setting(
                     "backpressure", of: Self.self, \.backPressure, "What happens when the handler is too slow"),
                 .setting(
