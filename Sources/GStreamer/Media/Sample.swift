@@ -15,10 +15,10 @@ public struct Sample: ~Copyable {
     @inlinable
     public func hasCaps(at identity: UInt) -> Bool { UInt(bitPattern: gst_sample_get_caps(raw)) == identity }
 
-    /// Running time of its buffer's presentation timestamp in the sample's segment.
+    /// Running time of its buffer's presentation timestamp in the sample's segment; `nil` where that doesn't count time.
     @inlinable
     public func runningTime(of buffer: BufferAccess) -> ClockTime? {
-        guard let segment = gst_sample_get_segment(raw) else { return nil }
+        guard let segment = gst_sample_get_segment(raw), segment.pointee.format == GST_FORMAT_TIME else { return nil }
         return ClockTime(raw: gst_segment_to_running_time(segment, GST_FORMAT_TIME, buffer.raw.pointee.pts))
     }
 }

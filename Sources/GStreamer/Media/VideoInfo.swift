@@ -36,6 +36,8 @@ public struct VideoInfo: @unchecked Sendable, Equatable {
     /// Luma and chroma rather than red, green and blue.
     public var isYUV: Bool { raw.finfo.pointee.flags.rawValue & GST_VIDEO_FORMAT_FLAG_YUV.rawValue != 0 }
     public var hasAlpha: Bool { raw.finfo.pointee.flags.rawValue & GST_VIDEO_FORMAT_FLAG_ALPHA.rawValue != 0 }
+    /// Bits of alpha; 0 without.
+    public var alphaDepth: Int { hasAlpha ? Int(raw.finfo.pointee.depth.3) : 0 }
     public var framesPerSecond: Fraction {
         get { Fraction(raw.fps_n, raw.fps_d) }
         set { (raw.fps_n, raw.fps_d) = (newValue.numerator, newValue.denominator) }

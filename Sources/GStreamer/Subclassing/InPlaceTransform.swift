@@ -43,6 +43,11 @@ open class InPlaceTransform: ElementImplementation, ParentClass, @unchecked Send
                     fromByteOffset: MemoryLayout<GstBaseTransform>.size, as: UnsafeMutableRawPointer.self)
             )._withUnsafeGuaranteedRef { unsafeDowncast($0, to: InPlaceTransform.self).beforeBuffer() }
         }
+        transform.pointee.submit_input_buffer = { element, isDiscontinuous, buffer in
+            let flow = InPlaceTransform.parentSubmit(element, isDiscontinuous, buffer)
+            if flow == FlowReturn.dropped.raw { InPlaceTransform.of(element!).droppedLate() }
+            return flow
+        }
         transform.pointee.transform_ip = { element, buffer in
             // Nothing but GObject's own reference keeps the implementation, and it outlives the call: no retain here.
             Unmanaged<ElementImplementation>.fromOpaque(
@@ -55,6 +60,18 @@ open class InPlaceTransform: ElementImplementation, ParentClass, @unchecked Send
         transform.pointee.start = { InPlaceTransform.of($0!).start() ? 1 : 0 }
         transform.pointee.stop = { InPlaceTransform.of($0!).stop() ? 1 : 0 }
     }
+
+    private typealias Submit =
+        @convention(c) @Sendable (
+            UnsafeMutablePointer<GstBaseTransform>?, gboolean, UnsafeMutablePointer<GstBuffer>?
+        ) -> GstFlowReturn
+
+    /// The base class's own, looked up once and not for each buffer.
+    private static let parentSubmit: Submit = {
+        // The reference stays: static classes are never unloaded.
+        let klass = g_type_class_ref(gst_base_transform_get_type())!.assumingMemoryBound(to: GstBaseTransformClass.self)
+        return unsafeBitCast(klass.pointee.submit_input_buffer, to: Submit.self)
+    }()
 
     /// Whether `transformInPlace` gets a look at buffers in pass-through too, which it must then not write to.
     open class var looksOnPassthrough: Bool { false }
@@ -83,6 +100,9 @@ open class InPlaceTransform: ElementImplementation, ParentClass, @unchecked Send
     /// Before each buffer, in pass-through too, on the streaming thread, the stream lock held: the place to change what is
     /// done from this buffer on, `setPassthrough` included.
     open func beforeBuffer() {}
+
+    /// With `qos=true`, behind `beforeBuffer`: the base class drops the buffer, since it would come too late downstream.
+    open func droppedLate() {}
 
     /// One buffer, writable, on the streaming thread, the stream lock held.
     open func transformInPlace(_ buffer: BufferAccess) -> FlowReturn { .ok }
@@ -117,8 +137,10 @@ open class InPlaceTransform: ElementImplementation, ParentClass, @unchecked Send
             .assumingMemoryBound(to: GstSegment.self)
     }
 
-    /// The running time of a timestamp in the current segment. Streaming thread only.
+    /// The running time of a timestamp in the current segment; `nil` outside of it, and where it doesn't count time.
+    /// Streaming thread only.
     public func runningTime(of timestamp: ClockTime?) -> ClockTime? {
-        ClockTime(raw: gst_segment_to_running_time(&transform.pointee.segment, GST_FORMAT_TIME, timestamp.raw))
+        guard transform.pointee.segment.format == GST_FORMAT_TIME else { return nil }
+        return ClockTime(raw: gst_segment_to_running_time(&transform.pointee.segment, GST_FORMAT_TIME, timestamp.raw))
     }
 }
