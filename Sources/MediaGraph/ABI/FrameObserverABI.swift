@@ -1,5 +1,6 @@
 import CMediaGraphABI
 import GStreamer
+import Synchronization
 
 /// An observer as a node holds it, whichever copy of the code it comes from.
 ///
@@ -11,6 +12,7 @@ final class ObserverHandle: @unchecked Sendable {
     let mode: ObserverMode
     /// What it answered when it was last asked; `nil` until then.
     private var answer: FramePreference?
+    private let hasChanged = Atomic<Bool>(false)
 
     /// Takes the observer over.
     init(_ abi: MGFrameObserver) {
@@ -32,8 +34,11 @@ final class ObserverHandle: @unchecked Sendable {
         return (new, true)
     }
 
-    /// It has to be asked again.
-    func forgetPreference() { answer = nil }
+    /// Its answer has changed. Any thread.
+    func askAgain() { hasChanged.store(true, ordering: .releasing) }
+
+    /// An answer that has changed since it was given is forgotten.
+    func forgetOldPreference() { if hasChanged.exchange(false, ordering: .acquiring) { answer = nil } }
 
     private func ask() throws(MediaGraphError) -> FramePreference {
         var preference = MGFramePreference()
@@ -79,7 +84,8 @@ extension MGFrameObserver {
         context = Unmanaged.passRetained(box).toOpaque()
         self.edits = edits ? 1 : 0
         registered = { context, node in
-            AnyObserverBox.of(context).registered(ObserverRegistration(WeakElement(ElementInstance(node!))))
+            let box = AnyObserverBox.of(context)
+            box.registered(ObserverRegistration(WeakElement(ElementInstance(node!)), box.tenure))
         }
         preference = { context, preference in
             let wanted = AnyObserverBox.of(context).preference
@@ -97,6 +103,7 @@ extension MGFrameObserver {
 
 /// What the C function pointers lead back to: one virtual call to the observer's own type, no allocation.
 private class AnyObserverBox {
+    let tenure = ObserverTenure()
     var preference: FramePreference { FramePreference() }
     func registered(_ registration: ObserverRegistration) {}
     func see(_ frame: UnsafePointer<MGVideoFrame>, _ error: UnsafeMutablePointer<MGError>?) -> Int32 { MG_FAILED }
@@ -118,6 +125,7 @@ private final class ObserverBox<O: ObservesFrames>: AnyObserverBox {
     }
 
     deinit {
+        tenure.isOver.store(true, ordering: .relaxed)
         observer.deinitialize(count: 1)
         observer.deallocate()
     }

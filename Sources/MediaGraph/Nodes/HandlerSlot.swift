@@ -8,6 +8,8 @@ final class HandlerSlot<Handle: AnyObject & Sendable>: Sendable {
         var attached: Handle?
         /// From `handler=`: made anew for each run.
         var named: Handle?
+        /// Counts what was set.
+        var changes = 0
     }
 
     private let state = Mutex(State())
@@ -18,46 +20,52 @@ final class HandlerSlot<Handle: AnyObject & Sendable>: Sendable {
 
     var isAttached: Bool { state.withLock { $0.attached != nil } }
 
-    /// Takes the place of whatever there was.
-    func attach(_ handle: Handle?) {
+    /// Takes the place of whatever there was. What that was is returned, to be let go outside of locks: the end of a handler
+    /// may call anything.
+    func attach(_ handle: Handle?) -> any Sendable {
         change {
             $0.attached = handle
             $0.named = nil
         }
     }
 
-    /// Takes the place of whatever there was; only for this run.
-    func setNamed(_ handle: Handle?) {
+    /// The same, only for this run.
+    func setNamed(_ handle: Handle?) -> any Sendable {
         change {
             $0.attached = nil
             $0.named = handle
         }
     }
 
-    /// The one that `make` gives, unless one is attached. Before data flows.
+    /// The one that `make` gives, unless one is attached, or was set while it was made. Before data flows.
     func start(_ make: () throws(MediaGraphError) -> Handle?) throws(MediaGraphError) -> Handle? {
-        if let attached = state.withLock({ $0.attached }) { return attached }
+        let before = state.withLock { $0 }
+        if let attached = before.attached { return attached }
         let handle = try make()
-        state.withLock { $0.named = handle }
-        return handle
+        return state.withLock { state in
+            if state.changes == before.changes { state.named = handle }
+            return state.attached ?? state.named
+        }
     }
 
     /// After data flow has ended.
-    func stop() { swap { $0.named = nil } }
-
-    private func change(_ body: (inout State) -> Void) {
-        swap(body)
-        markChanged()
+    func stop() {
+        let named = state.withLock { state in
+            defer { state.named = nil }
+            return state.named
+        }
+        withExtendedLifetime(named) {}
     }
 
-    /// What is replaced is let go outside the lock: the end of a handler may call anything.
-    private func swap(_ body: (inout State) -> Void) {
+    private func change(_ body: (inout State) -> Void) -> any Sendable {
         let replaced = state.withLock { state in
             let before = state
             body(&state)
+            state.changes += 1
             return before
         }
-        withExtendedLifetime(replaced) {}
+        markChanged()
+        return replaced
     }
 
     /// `takeChange` is true once more.

@@ -24,30 +24,37 @@ extension HandlerSwapping {
         ]
     }
 
-    func validate(_ proposed: Settings, changing property: String) throws(PropertyRefused) {
-        // Until the node runs, `start` makes the handler of what there is by then.
-        guard isRunning, property == "handler" || property == "options" else { return }
-        var proposed = proposed
-        let isOther = proposed.handler != settings.current.handler
+    func couple(_ proposed: inout Settings, changing property: String) throws(PropertyRefused) -> CoupledChange? {
+        guard property == "handler" || property == "options" else { return nil }
+        // Until the node runs, `start` makes the handler of what there is by then. The latest counts, also over one that was
+        // attached from Swift.
+        guard isRunning else {
+            return property == "handler" ? CoupledChange { [slot] in slot.attach(nil) } : nil
+        }
+        let current = settings.current
+        // Where one from Swift is attached the property is empty, and emptied again takes that away.
+        let isOther = proposed.handler != current.handler || property == "handler" && slot.isAttached
+        guard isOther || property == "options" else { return nil }
         // Options of another handler mean nothing to it.
+        let clearsOptions = isOther && !proposed.options.isEmpty
         if isOther { proposed.options = "" }
         do throws(MediaGraphError) {
             let handle = try makeHandler(proposed)
             let renegotiates = if let handle { try admit(handle) } else { false }
-            // Options alone don't take the place of a handler from Swift.
-            if isOther || handle != nil && !slot.isAttached { slot.setNamed(handle) }
-            if renegotiates { renegotiate() }
+            return CoupledChange { [slot] in
+                // Options alone don't take the place of a handler from Swift.
+                isOther || handle != nil && !slot.isAttached ? slot.setNamed(handle) : nil
+            } finish: {
+                if renegotiates { self.renegotiate() }
+                if clearsOptions { self.notify("options") }
+            }
         } catch {
             throw PropertyRefused("\(error)")
         }
-        if isOther, !settings.current.options.isEmpty {
-            settings.update { $0.options = "" }
-            notify("options")
-        }
     }
 
-    /// For `settingsDidChange`. The latest counts, also over one that was attached from Swift.
-    func handlerDidChange(_ property: String) {
-        if property == "handler", !isRunning { slot.attach(nil) }
+    /// For `start`: the handler of what the properties say now. Whoever sets one from here on sees a node that runs.
+    func startHandler() throws(MediaGraphError) -> Handle? {
+        try slot.start { () throws(MediaGraphError) in try makeHandler(settings.update { $0 }) }
     }
 }

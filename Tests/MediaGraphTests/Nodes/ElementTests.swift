@@ -1,3 +1,4 @@
+import CGStreamer
 import GStreamer
 import TestSupport
 import Testing
@@ -177,5 +178,36 @@ import Testing
         let text = errors.all.first ?? ""
         #expect(text.contains("memory:DMABuf") && text.contains(taken), "\(errors.all)")
         pipeline.setState(.null)
+    }
+
+    @Test(
+        "EL-6 a stream whose segment counts bytes has no running time, and is no reason for a critical warning",
+        arguments: [
+            "preprocessor handler=invert ! fakesink", "frameobserver handler=count ! fakesink",
+            "rawdatapipe handler=count",
+        ])
+    func bytes(node: String) throws {
+        let program = ChildProcess.buildFolder.appendingPathComponent("mediagraph").path
+        let caps = "video/x-raw,format=I420,width=16,height=4,framerate=30/1"
+        let ran = try ChildProcess.run(
+            program, ["run", "filesrc location=/dev/zero blocksize=96 num-buffers=3 ! \(caps) ! \(node)"],
+            environment: ["G_DEBUG": "fatal_criticals"])
+        #expect(ran.status == 0 && !ran.errors.contains("CRITICAL"), "\(ran.status) \(ran.errors)")
+    }
+
+    @Test(
+        "EL-2 with qos=true a frame that the base class drops is counted as dropped, and as nothing else",
+        arguments: ["preprocessor", "frameobserver"])
+    func qualityOfService(factory: String) throws {
+        let element = try #require(Element(factory: factory))
+        try element.setProperty("qos", to: true)
+        let harness = ObserverHarness.make(element, .i420, 16, 4)
+        let bytes = [UInt8](repeating: 9, count: 96)
+        harness.push(bytes)
+        gst_element_send_event(
+            element.element, gst_event_new_qos(GST_QOS_TYPE_UNDERFLOW, 1, 1_000_000_000, 1_000_000_000))
+        harness.push(bytes, at: .milliseconds(33))
+        #expect(NodeCounts(element)?.frames == 1)
+        #expect(NodeCounts(element)?.dropped == 1)
     }
 }

@@ -223,4 +223,87 @@ import Testing
         let error = await #expect(throws: GraphError.self) { try await graph.run() }
         #expect("\(error!)".contains("videoflip takes"), "\(error!)")
     }
+
+    private final class Asked: Sendable {
+        let count = Atomic<Int>(0)
+        let registration = Mutex<ObserverRegistration?>(nil)
+    }
+
+    private final class End: Sendable {
+        let body: @Sendable () -> Void
+        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+        deinit { body() }
+    }
+
+    /// `@unchecked Sendable`: all happens on the test's own thread.
+    private struct HarnessBox: @unchecked Sendable { let harness: Harness }
+
+    private struct Asking: FrameObserver {
+        let asked: Asked
+        var end: End?
+        var preference: FramePreference {
+            asked.count.wrappingAdd(1, ordering: .relaxed)
+            return FramePreference()
+        }
+        func registered(_ registration: ObserverRegistration) { asked.registration.withLock { $0 = registration } }
+        func observe(_ frame: borrowing VideoFrame) -> Verdict { .pass }
+    }
+
+    @Test("FO-4 an observer is asked again when it says so itself, and not when one says so that it has replaced")
+    func askedByItself() throws {
+        let (old, new) = (Asked(), Asked())
+        let element = try ObserverHarness.element(.readOnly)
+        try NodeDoor.attach(MGFrameObserver(Asking(asked: old), name: "old"), to: element)
+        let harness = ObserverHarness.make(element, .i420, 16, 4)
+        func show() { harness.push([UInt8](repeating: 9, count: 96)) }
+        show()
+        try NodeDoor.attach(MGFrameObserver(Asking(asked: new), name: "new"), to: element)
+        show()
+        old.registration.withLock { $0 }?.preferenceChanged()
+        show()
+        #expect(new.count.load(ordering: .relaxed) == 1)
+        new.registration.withLock { $0 }?.preferenceChanged()
+        show()
+        show()
+        #expect(new.count.load(ordering: .relaxed) == 2)
+        #expect(old.count.load(ordering: .relaxed) == 1)
+    }
+
+    @Test("FO-4 an observer that gets its first frame while the one before it is let go is asked once")
+    func askedWhileReplacing() throws {
+        let element = try ObserverHarness.element(.readOnly)
+        let harness = ObserverHarness.make(element, .i420, 16, 4)
+        let shown = Log<FlowReturn>()
+        let box = HarnessBox(harness: harness)
+        var end: End? = End { shown.add(box.harness.push([UInt8](repeating: 9, count: 96))) }
+        try NodeDoor.attach(MGFrameObserver(Asking(asked: Asked(), end: end), name: "old"), to: element)
+        end = nil
+        let asked = Asked()
+        try NodeDoor.attach(MGFrameObserver(Asking(asked: asked), name: "new"), to: element)
+        harness.push([UInt8](repeating: 9, count: 96))
+        #expect(shown.all == [.ok])
+        #expect(asked.count.load(ordering: .relaxed) == 1)
+    }
+
+    @Test(
+        "FO-4 alpha that is kept for an editor which sees none has 8 bits; any other is refused, and both formats named",
+        arguments: [("ARGB64_LE", 8, false), ("AYUV64", 8, false), ("RGB10A2_LE", 4, false), ("ARGB", 4, true)])
+    func alphaDepth(format: String, bytesPerPixel: Int, isKept: Bool) throws {
+        let pipeline = try Pipeline(parsing: "frameobserver name=o mode=read-write")
+        let element = try #require(pipeline.element(named: "o"))
+        let errors = Log<String>()
+        pipeline.onMessage { if case .error(let report) = $0.kind { errors.add(report.error.message) } }
+        let editor = ObserverHarness.Editor { _ in .pass }
+        try NodeDoor.attach(MGFrameObserver(editor, name: "test"), to: element)
+        let harness = Harness(element, sink: "sink", source: "src")
+        harness.setSourceCaps("video/x-raw,format=\(format),width=8,height=4,framerate=30/1")
+        let flow = harness.push([UInt8](repeating: 0x20, count: bytesPerPixel * 32))
+        #expect(flow == (isKept ? .ok : .error))
+        if isKept {
+            #expect(harness.pull()?.bytes[0] == 0x20)
+        } else {
+            #expect(waitUntil { !errors.all.isEmpty })
+            #expect(errors.all.first?.contains(format) == true && errors.all.first?.contains("I420") == true)
+        }
+    }
 }

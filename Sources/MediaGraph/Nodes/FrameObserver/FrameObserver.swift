@@ -1,4 +1,5 @@
 import GStreamer
+import Synchronization
 
 /// What a frame observer wants its frames to be (Agora's getVideoFormatPreference, getRotationApplied, getMirrorApplied).
 public struct FramePreference: Sendable, Hashable {
@@ -55,14 +56,24 @@ public protocol FrameEditor: ObservesFrames {
 /// An observer's place at its node.
 public struct ObserverRegistration: Sendable {
     private let node: WeakElement
+    private let tenure: ObserverTenure
 
-    init(_ node: WeakElement) { self.node = node }
+    init(_ node: WeakElement, _ tenure: ObserverTenure) {
+        self.node = node
+        self.tenure = tenure
+    }
 
     /// The observer's `preference` is asked for again before the next frame. Any thread, also inside `observe` and `edit`.
-    /// Nothing once the node is gone.
+    /// Nothing once the node is gone, or has let go of the observer.
     public func preferenceChanged() {
-        if let element = node.element { NodeDoor.observerChanged(element) }
+        guard !tenure.isOver.load(ordering: .relaxed), let element = node.element else { return }
+        NodeDoor.observerChanged(element)
     }
+}
+
+/// Whether an observer's node has let go of it: what it says then is no other's word.
+final class ObserverTenure: Sendable {
+    let isOver = Atomic<Bool>(false)
 }
 
 /// Where in a call an observer sits (Agora's observed frame position). It says so itself: the element does the same at each.

@@ -7,15 +7,13 @@ extension FrameObserverElement {
     /// Gives the node an observer from Swift, or takes away what it has. The structure is taken over unless this throws.
     func attach(_ abi: MGFrameObserver?) throws(MediaGraphError) {
         guard let abi else {
-            slot.attach(nil)
-            return clearHandlerProperties()
+            return clearHandlerProperties { slot.attach(nil) }
         }
         try check(abi.edits != 0 ? .readWrite : .readOnly, of: loadName(abi.name))
         try checkFormat()
         let handle = ObserverHandle(abi)
         handle.registered(at: instance)
-        slot.attach(handle)
-        clearHandlerProperties()
+        clearHandlerProperties { slot.attach(handle) }
         Self.log.log(.info, raw: instance.element, "observer \(handle.name) attached, \(handle.mode.nick)")
     }
 
@@ -49,6 +47,5 @@ extension FrameObserverElement {
 
     func settingsDidChange(_ property: String) {
         if property == "on-error" { onError.store(settings.current.onError.rawValue, ordering: .relaxed) }
-        handlerDidChange(property)
     }
 }

@@ -74,7 +74,9 @@ final class FrameObserverElement: InPlaceTransform, HandlerSwapping, @unchecked 
             }
         },
         observerChanged: { element in
-            ElementClass.implementation(of: element!, as: FrameObserverElement.self).slot.markChanged()
+            let slot = ElementClass.implementation(of: element!, as: FrameObserverElement.self).slot
+            slot.wanted?.askAgain()
+            slot.markChanged()
         })
 
     required init(instance: ElementInstance) {
@@ -85,9 +87,8 @@ final class FrameObserverElement: InPlaceTransform, HandlerSwapping, @unchecked 
 
     override func start() -> Bool {
         statistics.reset()
-        let settings = settings.current
         do throws(MediaGraphError) {
-            observer = try slot.start { () throws(MediaGraphError) in try makeHandler(settings) }
+            observer = try startHandler()
             if let observer { try check(observer.mode, of: observer.name) }
         } catch {
             postError(.settings, "\(name): \(error)")
@@ -96,7 +97,8 @@ final class FrameObserverElement: InPlaceTransform, HandlerSwapping, @unchecked 
         lastFailure = nil
         Self.log.log(
             .info, raw: instance.element,
-            observer.map { "observer \($0.name) at \(settings.position.nick), \($0.mode.nick)" } ?? "passes through")
+            observer.map { "observer \($0.name) at \(settings.current.position.nick), \($0.mode.nick)" }
+                ?? "passes through")
         setPassthrough(observer?.mode != .readWrite)
         return true
     }
@@ -139,10 +141,12 @@ final class FrameObserverElement: InPlaceTransform, HandlerSwapping, @unchecked 
 
     override func beforeBuffer() { if slot.takeChange() { takeOver() } }
 
+    override func droppedLate() { statistics.countDrop() }
+
     /// Another observer was set since the last frame, or the one that is there prefers something else.
     private func takeOver() {
         observer = slot.wanted
-        observer?.forgetPreference()
+        observer?.forgetOldPreference()
         plan = nil
         setPassthrough(observer?.mode != .readWrite)
     }

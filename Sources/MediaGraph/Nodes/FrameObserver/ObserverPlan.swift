@@ -56,6 +56,15 @@ final class ObserverPlan {
         guard let info = VideoInfo(caps) else {
             throw .unsupported(.init("the stream", expected: "raw video", actual: "\(caps)"))
         }
+        let losesAlpha = info.hasAlpha && !preference.format.hasAlpha
+        guard !edits || !losesAlpha || info.alphaDepth == 8 else {
+            throw .unsupported(
+                .init(
+                    "an editor's preference",
+                    expected:
+                        "a format with alpha: \(info.formatName) has \(info.alphaDepth) bits of it, which can't be kept",
+                    actual: preference.format.gstreamerName))
+        }
         self.caps = caps
         self.info = info
         self.preference = preference

@@ -6,13 +6,11 @@ extension PreprocessorElement {
     /// Gives the node a handler from Swift, or takes away what it has. The structure is taken over unless this throws.
     func attach(_ abi: MGVideoProcessor?) throws(MediaGraphError) {
         guard let abi else {
-            slot.attach(nil)
-            return clearHandlerProperties()
+            return clearHandlerProperties { slot.attach(nil) }
         }
         let formats = formatList(loadName(abi.formats))
         let renegotiates = try checkFormats(formats, of: loadName(abi.name))
-        slot.attach(ProcessorHandle(abi))
-        clearHandlerProperties()
+        clearHandlerProperties { slot.attach(ProcessorHandle(abi)) }
         Self.log.log(.info, raw: instance.element, "handler \(loadName(abi.name)) attached")
         if renegotiates { renegotiate() }
     }
@@ -28,7 +26,6 @@ extension PreprocessorElement {
 
     func settingsDidChange(_ property: String) {
         if property != "handler", property != "options" { slot.markChanged() }
-        handlerDidChange(property)
     }
 
     /// Whether a handler needs other caps than there are; throws when the two sides of the node can't agree on any.

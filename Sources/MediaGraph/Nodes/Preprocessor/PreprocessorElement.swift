@@ -85,14 +85,11 @@ final class PreprocessorElement: InPlaceTransform, HandlerSwapping, @unchecked S
 
     override func start() -> Bool {
         statistics.reset()
-        let settings = settings.current
-        do throws(MediaGraphError) {
-            handler = try slot.start { () throws(MediaGraphError) in try makeHandler(settings) }
-        } catch {
+        do throws(MediaGraphError) { handler = try startHandler() } catch {
             postError(.settings, "\(name): \(error)")
             return false
         }
-        policy = settings.framePolicy
+        policy = settings.current.framePolicy
         lastFailure = nil
         framesWaited = 0
         Self.log.log(.info, raw: instance.element, handler.map { "runs handler \($0.name)" } ?? "passes through")
@@ -139,6 +136,12 @@ final class PreprocessorElement: InPlaceTransform, HandlerSwapping, @unchecked S
         if slot.takeChange() { takeOver() }
         if framesWaited > 0 { countWaiting() }
         if handler == nil { statistics.countFrame() }
+    }
+
+    override func droppedLate() {
+        // It was counted as passed.
+        if handler == nil { statistics.frames.wrappingSubtract(1, ordering: .relaxed) }
+        statistics.countDrop()
     }
 
     /// Something was set since the last frame.
