@@ -76,8 +76,46 @@ int pc_run_transform(const char *source, bool all_luma, PCProbe *probe) {
     return failed;
 }
 
-int pc_run_passthrough(const char *source, PCProbe *probe) {
-    g_autofree char *description = g_strdup_printf("%s ! identity ! fakesink name=sink", source);
+// Looks at each frame and lets it pass: it maps for reading, and writes nothing.
+typedef struct {
+    GstBaseTransform parent;
+    GstVideoInfo info;
+    uint64_t read;
+} PlainObserver;
+typedef struct {
+    GstBaseTransformClass parent_class;
+} PlainObserverClass;
+G_DEFINE_TYPE(PlainObserver, plain_observer, GST_TYPE_BASE_TRANSFORM)
+
+static gboolean observer_set_caps(GstBaseTransform *transform, GstCaps *input, GstCaps *output) {
+    return gst_video_info_from_caps(&((PlainObserver *)transform)->info, input);
+}
+
+static GstFlowReturn observe(GstBaseTransform *transform, GstBuffer *buffer) {
+    PlainObserver *self = (PlainObserver *)transform;
+    GstVideoFrame frame;
+    if (!gst_video_frame_map(&frame, &self->info, buffer, GST_MAP_READ | GST_VIDEO_FRAME_MAP_FLAG_NO_REF))
+        return GST_FLOW_ERROR;
+    self->read += pc_read_metadata(buffer, &transform->segment);
+    gst_video_frame_unmap(&frame);
+    return GST_FLOW_OK;
+}
+
+static void plain_observer_class_init(PlainObserverClass *klass) {
+    GstElementClass *element = (GstElementClass *)klass;
+    GstBaseTransformClass *transform = (GstBaseTransformClass *)klass;
+    gst_element_class_set_static_metadata(element, "Plain C", "Filter/Analyzer/Video", "Looks", "MediaGraph");
+    gst_element_class_add_static_pad_template(element, &sink_template);
+    gst_element_class_add_static_pad_template(element, &src_template);
+    transform->set_caps = observer_set_caps;
+    transform->transform_ip = observe;
+    transform->transform_ip_on_passthrough = TRUE;
+}
+
+static void plain_observer_init(PlainObserver *self) { gst_base_transform_set_passthrough(&self->parent, TRUE); }
+
+static int run_filter(const char *source, const char *filter, PCProbe *probe) {
+    g_autofree char *description = g_strdup_printf("%s ! %s ! fakesink name=sink", source, filter);
     GstElement *pipeline = pc_parse(description);
     if (pipeline == NULL) return 1;
     GstElement *sink = gst_bin_get_by_name(GST_BIN(pipeline), "sink");
@@ -93,4 +131,12 @@ int pc_run_passthrough(const char *source, PCProbe *probe) {
     gst_object_unref(sink);
     gst_object_unref(pipeline);
     return 0;
+}
+
+int pc_run_passthrough(const char *source, PCProbe *probe) { return run_filter(source, "identity", probe); }
+
+int pc_run_observer(const char *source, PCProbe *probe) {
+    gst_init(NULL, NULL);
+    gst_element_register(NULL, "plainobserver", GST_RANK_NONE, plain_observer_get_type());
+    return run_filter(source, "plainobserver", probe);
 }

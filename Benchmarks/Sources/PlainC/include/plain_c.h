@@ -16,6 +16,9 @@ int pc_run_transform(const char *source, bool all_luma, PCProbe *probe);
 // `source ! caps ! identity ! fakesink`: a stock element that touches nothing. The frames are those that fakesink counts.
 int pc_run_passthrough(const char *source, PCProbe *probe);
 
+// `source ! caps ! plainobserver ! fakesink`: a GstBaseTransform in pass-through that looks at each frame. Counted likewise.
+int pc_run_observer(const char *source, PCProbe *probe);
+
 // A live `source ! caps ! appsink` that notes the lateness of each frame in its callback.
 typedef struct PCLive PCLive;
 PCLive *pc_live_start(const char *source, PCLateness *lateness);
