@@ -189,6 +189,15 @@ import Testing
         #expect(throws: MediaGraphError.self) { try graph.virtualSpeaker("s").receive { _, _ in } }
     }
 
+    @Test("SP-4 memory-mode=heap that is set after a handler which borrows ends the run with the reason")
+    func laterContradiction() async throws {
+        let graph = try Graph("audiotestsrc num-buffers=1 ! virtualspeaker name=s")
+        let node = try graph.virtualSpeaker("s")
+        try node.receive { _, _ in }
+        try node.element.setProperty("memory-mode", parsing: "heap")
+        await #expect(throws: GraphError.self) { try await graph.run() }
+    }
+
     @Test("SP-4 a borrowed block can be retained; what is retained is the stream's own buffer")
     func retain() async throws {
         let graph = try Graph("virtualspeaker name=s \(folder.source("a", noiseSamples(4800))) ! s.user_anna")

@@ -155,8 +155,10 @@ import Testing
         let element = try #require(Element(factory: factory))
         let before = try element.propertyText(property)
         #expect(element.setState(.ready) == .success)
-        let error = #expect(throws: PropertyError.self) { try element.setProperty(property, parsing: value) }
-        #expect("\(error!)".contains("set it in NULL"), "\(error!)")
+        let error = try #require(throws: PropertyError.self) {
+            try element.setProperty(property, parsing: value)
+        }
+        #expect("\(error)".contains("set it in NULL"), "\(error)")
         #expect(try element.propertyText(property) == before)
         element.setState(.null)
         try element.setProperty(property, parsing: value)

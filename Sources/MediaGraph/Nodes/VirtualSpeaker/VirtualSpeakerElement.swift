@@ -129,10 +129,7 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
             withExtendedLifetime(replaced) {}
             return
         }
-        guard abi.memory_mode != MemoryMode.stack.rawValue + 1 || settings.current.memoryMode == .stack else {
-            throw .invalidParameter(
-                .init("\(name)'s memory-mode", expected: "stack, for a handler that borrows blocks", actual: "heap"))
-        }
+        try checkMemoryMode(abi.memory_mode == 0 ? nil : MemoryMode(rawValue: abi.memory_mode - 1))
         guard settings.current.handler.isEmpty, state.withLock({ $0.current == nil }) else {
             throw .alreadyInUse(.init(name, expected: "one handler", actual: "a second"))
         }
@@ -141,8 +138,16 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
         state.withLock { $0.attached = handle }
     }
 
+    private func checkMemoryMode(_ required: MemoryMode?) throws(MediaGraphError) {
+        guard required == .stack, settings.current.memoryMode == .heap else { return }
+        throw .invalidParameter(
+            .init("\(name)'s memory-mode", expected: "stack, for a handler that borrows blocks", actual: "heap"))
+    }
+
     private func makeHandler() throws(MediaGraphError) {
         let settings = settings.current
+        // The property may have been set since.
+        try checkMemoryMode(state.withLock { $0.attached }?.memoryMode)
         guard !settings.handler.isEmpty else { return }
         guard state.withLock({ $0.attached == nil }) else {
             throw .alreadyInUse(
