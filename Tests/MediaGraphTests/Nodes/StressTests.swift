@@ -69,9 +69,10 @@ import Testing
         // gst-launch sets properties on elements that are still floating. A videosource and a pre-processor have no
         // property with a range of their own but max-frames.
         let property =
-            ["preprocessor", "frameobserver", "alphachannel"].contains(factory) ? "qos=true" : "max-frames=5000"
-        let before = factory == "videosource" ? [] : ["videotestsrc", "num-buffers=1", "!"]
-        let after = factory == "rawdatapipe" ? [] : ["!", "fakesink", "num-buffers=1"]
+            ["preprocessor", "frameobserver", "alphachannel"].contains(factory) ? "qos=true" : "max-frames=500000"
+        let source = factory == "virtualspeaker" ? "audiotestsrc" : "videotestsrc"
+        let before = factory == "videosource" ? [] : [source, "num-buffers=1", "!"]
+        let after = ["rawdatapipe", "virtualspeaker"].contains(factory) ? [] : ["!", "fakesink", "num-buffers=1"]
         let options =
             factory == "videosource" ? ["handler=counter", "pace=fast", "options=frames=1,width=16,height=16"] : []
         let child = try ChildProcess.run(
