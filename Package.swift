@@ -22,9 +22,11 @@ let package = Package(
             pkgConfig: "gstreamer-app-1.0",
             providers: [.apt(["libgstreamer1.0-dev", "libgstreamer-plugins-base1.0-dev"])]
         ),
+        .systemLibrary(name: "CGIO", pkgConfig: "gio-unix-2.0", providers: [.apt(["libglib2.0-dev"])]),
         .systemLibrary(name: "CMediaGraphABI", pkgConfig: "gstreamer-video-1.0"),
         .target(name: "CGStreamerShims", dependencies: ["CGStreamer"]),
-        .target(name: "GStreamer", dependencies: ["CGStreamer", "CGStreamerShims"], swiftSettings: lifetimes),
+        .target(
+            name: "GStreamer", dependencies: ["CGIO", "CGStreamer", "CGStreamerShims"], swiftSettings: lifetimes),
         .target(
             name: "MediaGraph",
             dependencies: [

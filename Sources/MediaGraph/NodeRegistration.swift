@@ -7,7 +7,7 @@ public enum Nodes {
 
     static let all: [ElementImplementation.Type] = [
         VideoSourceElement.self, PreprocessorElement.self, AlphaChannelElement.self, RawDataPipeElement.self,
-        FrameObserverElement.self, VirtualMicElement.self,
+        FrameObserverElement.self, VirtualMicElement.self, MediaSessionElement.self,
     ]
 
     /// The nodes' names in descriptions.

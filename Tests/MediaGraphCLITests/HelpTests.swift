@@ -63,6 +63,12 @@ import Testing
                 """, "UNUSED=1",
             ],
             ["filesrc location=/no/such ! fakesink"], ["fakesnk"],
+            [
+                """
+                mediasession name=alice room=help user=alice  mediasession name=bob room=help user=bob
+                videosource handler=counter options=frames=3 ! bob.camera
+                """, "--duration", "1",
+            ],
         ]
         var seen: [String: Set<String>] = [:]
         for arguments in runs {

@@ -46,11 +46,17 @@ public final class AppSource: Element, @unchecked Sendable {
     /// What its `caps` say; `nil` where they say nothing.
     public var caps: Caps? { gst_app_src_get_caps(source).map(Caps.init(taking:)) }
 
+    /// What its `caps` are to say; downstream hears of them with the next buffer.
+    public func describe(_ caps: Caps) { gst_app_src_set_caps(source, caps.raw) }
+
     // MARK: From the feed
 
-    /// The caps of the buffers that follow: downstream has them at once, and the element answers with them from now on.
+    /// The caps of the buffers that follow: downstream has them at once.
+    ///
+    /// Where `caps` said something they say this from now on, or the next negotiation would announce that again. Where they
+    /// said nothing they stay so: they can't be taken back (GStreamer 1.22 ends the process at the next buffer).
     public func setCaps(_ caps: Caps) {
-        gst_app_src_set_caps(source, caps.raw)
+        if self.caps != nil { describe(caps) }
         base.setCaps(caps)
     }
 

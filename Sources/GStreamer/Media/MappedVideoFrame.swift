@@ -62,14 +62,18 @@ public struct MappedVideoFrame: ~Copyable, ~Escapable {
 }
 
 extension MappedVideoFrame {
+    /// Where alpha of 8 bits lies; `nil` in formats without it.
+    private var alphaComponent: (plane: Int, step: Int, offset: Int)? {
+        guard let format = frame.pointee.info.finfo?.pointee,
+            format.flags.rawValue & GST_VIDEO_FORMAT_FLAG_ALPHA.rawValue != 0, format.depth.3 == 8
+        else { return nil }
+        return (Int(format.plane.3), Int(format.pixel_stride.3), Int(format.poffset.3))
+    }
+
     /// Sets alpha to its largest in every pixel, in formats with 8 bits of it; nothing happens in those without.
     mutating func makeOpaque() {
-        guard let format = frame.pointee.info.finfo,
-            format.pointee.flags.rawValue & GST_VIDEO_FORMAT_FLAG_ALPHA.rawValue != 0, format.pointee.depth.3 == 8
-        else { return }
-        let plane = Int(format.pointee.plane.3)
-        let step = Int(format.pointee.pixel_stride.3)
-        var row = base(plane) + Int(format.pointee.poffset.3)
+        guard let (plane, step, offset) = alphaComponent else { return }
+        var row = base(plane) + offset
         for _ in 0..<height {
             if step == 1 {
                 row.update(repeating: 255, count: width)
@@ -79,18 +83,11 @@ extension MappedVideoFrame {
             row += stride(plane: plane)
         }
     }
-}
 
-extension MappedVideoFrame {
     /// Takes the colours of a buffer of the same format and size, and keeps its own alpha (of 8 bits); false when the buffer
     /// can't be mapped.
     public mutating func copyColor(of buffer: consuming Buffer, _ info: VideoInfo) -> Bool {
-        guard let format = frame.pointee.info.finfo, format.pointee.depth.3 == 8 else {
-            return copy(buffer.access, info)
-        }
-        let plane = Int(format.pointee.plane.3)
-        let step = Int(format.pointee.pixel_stride.3)
-        let offset = Int(format.pointee.poffset.3)
+        guard let (plane, step, offset) = alphaComponent else { return copy(buffer.access, info) }
         let target = frame
         return buffer.access.withVideoFrame(info, .readWrite) { source in
             for y in 0..<height {

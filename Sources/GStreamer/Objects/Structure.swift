@@ -29,7 +29,17 @@ public final class Structure: @unchecked Sendable, CustomStringConvertible {
     public convenience init?(parsing text: String) {
         // GStreamer's tables of types are empty before, and reading a value crashes.
         GStreamerRuntime.initialize()
-        guard let parsed = gst_structure_from_string(text, nil) else { return nil }
+        let parsed = text.withCString { start -> UnsafeMutablePointer<GstStructure>? in
+            // Whoever doesn't ask where it ends is warned of what is behind it.
+            var end: UnsafeMutablePointer<CChar>?
+            guard let parsed = gst_structure_from_string(start, &end) else { return nil }
+            if let end, end.pointee != 0 {
+                gst_structure_free(parsed)
+                return nil
+            }
+            return parsed
+        }
+        guard let parsed else { return nil }
         self.init(taking: parsed)
     }
 

@@ -6,8 +6,16 @@ public final class Clock: ObjectReference, @unchecked Sendable {
     // `@unchecked Sendable`: a GstClock is safe from any thread.
     package var clock: UnsafeMutablePointer<GstClock> { raw.assumingMemoryBound(to: GstClock.self) }
 
+    /// The machine's monotonic clock: what pipelines run by that have no device's, and one and the same in all processes.
+    public static let system = Clock(taking: gst_system_clock_obtain())
+
     /// The time on it now.
     public var time: ClockTime { ClockTime(nanoseconds: UInt64(gst_clock_get_time(clock))) }
+}
+
+extension Element {
+    /// The clock that it runs by; `nil` before PLAYING.
+    public var clock: Clock? { gst_element_get_clock(element).map { Clock(taking: $0) } }
 }
 
 extension Pipeline {

@@ -94,6 +94,9 @@ public class Element: ObjectReference, @unchecked Sendable {
         StateChangeResult(gst_element_set_state(element, state.raw))
     }
 
+    /// For an element that is added to a bin while that runs.
+    public func syncStateWithParent() { gst_element_sync_state_with_parent(element) }
+
     /// The state as it is now, without waiting.
     public var state: State {
         var state = GST_STATE_NULL

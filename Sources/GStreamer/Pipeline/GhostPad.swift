@@ -9,6 +9,8 @@ public struct GhostPad: Sendable {
 
     package init(_ raw: UnsafeMutablePointer<GstPad>) { address = UInt(bitPattern: raw) }
 
+    public func isSame(as other: GhostPad) -> Bool { address == other.address }
+
     /// A reference on the pad.
     public var pad: Pad { Pad(retaining: UnsafeMutableRawPointer(raw)) }
 
@@ -71,6 +73,19 @@ public struct GhostPad: Sendable {
             { pad, _, buffer in
                 cgst_pad_chain_inside(pad!.pointee.chaindata.assumingMemoryBound(to: GstPad.self), buffer)
             }, target, { gst_object_unref($0) })
+    }
+
+    /// While nothing is linked to it buffers are lost here, where the child would take that for the end. For a source pad.
+    public func losesBuffersWhileUnlinked() {
+        let proxy = UnsafeMutableRawPointer(raw).assumingMemoryBound(to: GstProxyPad.self)
+        guard let inner = gst_proxy_pad_get_internal(proxy) else { return }
+        gst_pad_set_chain_function_full(
+            UnsafeMutableRawPointer(inner).assumingMemoryBound(to: GstPad.self),
+            { pad, parent, buffer in
+                let flow = gst_proxy_pad_chain_default(pad, parent, buffer)
+                return flow == GST_FLOW_NOT_LINKED ? GST_FLOW_OK : flow
+            }, nil, nil)
+        gst_object_unref(inner)
     }
 
     /// Stands for another child's pad from now on, or for none.

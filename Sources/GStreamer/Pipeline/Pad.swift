@@ -55,6 +55,16 @@ public final class Pad: ObjectReference, @unchecked Sendable {
         return live != 0
     }
 
+    /// How much later than its timestamps a buffer may come in, by a LATENCY query; `nil` when nobody answered.
+    public func upstreamLatency() -> ClockTime? {
+        let query = gst_query_new_latency()
+        defer { gst_query_unref(query) }
+        guard gst_pad_peer_query(pad, query) != 0 else { return nil }
+        var minimum: GstClockTime = 0
+        gst_query_parse_latency(query, nil, &minimum, nil)
+        return ClockTime(raw: minimum)
+    }
+
     /// Whether what is upstream of this sink pad is still to be linked, as behind a demuxer whose pads come with the data.
     ///
     /// An element with several sink pads must wait for all of them: one that nobody ever links is no news.

@@ -32,6 +32,29 @@ extension Pad {
             }, watch, { Unmanaged<EventWatch>.fromOpaque($0!).release() })
     }
 
+    /// Every stream that begins on this source pad has this ID, in place of the one that its element makes. Once.
+    public func setStreamID(_ id: String) {
+        let id = Unmanaged.passRetained(StreamID(id)).toOpaque()
+        gst_pad_add_probe(
+            pad, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM,
+            { _, info, context in
+                guard let event = gst_pad_probe_info_get_event(info), event.pointee.type == GST_EVENT_STREAM_START
+                else { return GST_PAD_PROBE_OK }
+                let renamed = gst_event_new_stream_start(
+                    Unmanaged<StreamID>.fromOpaque(context!).takeUnretainedValue().id)
+                gst_event_set_seqnum(renamed, gst_event_get_seqnum(event))
+                gst_event_set_group_id(renamed, gst_util_group_id_next())
+                gst_event_unref(event)
+                info!.pointee.data = UnsafeMutableRawPointer(renamed)
+                return GST_PAD_PROBE_OK
+            }, id, { Unmanaged<StreamID>.fromOpaque($0!).release() })
+    }
+
+    private final class StreamID: Sendable {
+        let id: String
+        init(_ id: String) { self.id = id }
+    }
+
     private final class EventWatch: Sendable {
         let body: @Sendable (PassingEvent) -> Void
         init(_ body: @escaping @Sendable (PassingEvent) -> Void) { self.body = body }

@@ -33,6 +33,9 @@ public final class Pipeline: Element, @unchecked Sendable {
 
     public func add(_ element: Element) { gst_bin_add(bin, element.element) }
 
+    /// Takes an element out; in NULL, or it goes on by itself.
+    public func remove(_ element: Element) { gst_bin_remove(bin, element.element) }
+
     /// The element of that name, at any depth.
     public func element(named name: String) -> Element? {
         gst_bin_get_by_name(bin, name).map { Element(taking: $0) }

@@ -31,6 +31,11 @@ open class BinElement: ElementImplementation, ParentClass, @unchecked Sendable {
 
     /// Shows a child's pad as the bin's own, by the pad template of that name.
     public func addGhostPad(_ name: String, target: Pad) -> GhostPad { instance.addGhostPad(name, target: target) }
+
+    /// The same by a template whose name has a placeholder, such as `video_%s`.
+    public func addGhostPad(_ name: String, template: String, target: Pad) -> GhostPad {
+        instance.addGhostPad(name, template: template, target: target)
+    }
 }
 
 extension ElementInstance {
@@ -40,10 +45,16 @@ extension ElementInstance {
     }
 
     public func addGhostPad(_ name: String, target: Pad) -> GhostPad {
+        addGhostPad(name, template: name, target: target)
+    }
+
+    func addGhostPad(_ name: String, template: String, target: Pad) -> GhostPad {
         let klass = UnsafeMutableRawPointer(element.pointee.object.object.g_type_instance.g_class!)
             .assumingMemoryBound(to: GstElementClass.self)
-        let template = gst_element_class_get_pad_template(klass, name)
+        let template = gst_element_class_get_pad_template(klass, template)
         let ghost = gst_ghost_pad_new_from_template(name, target.pad, template)!
+        // A pad that comes while data flows must be active before it is there.
+        if element.pointee.current_state.rawValue >= GST_STATE_PAUSED.rawValue { gst_pad_set_active(ghost, 1) }
         gst_element_add_pad(element, ghost)
         return GhostPad(ghost)
     }

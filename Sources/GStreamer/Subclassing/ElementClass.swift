@@ -50,6 +50,13 @@ public enum ElementClass {
         }
     }
 
+    /// An element of a class that is known under no factory name.
+    public static func make(_ implementation: ElementImplementation.Type) throws(RegistrationError) -> Element {
+        GStreamerRuntime.initialize()
+        let object = g_object_new_with_properties(try type(for: implementation), 0, nil, nil)
+        return Element(taking: UnsafeMutableRawPointer(object!))
+    }
+
     private static func type(for implementation: ElementImplementation.Type) throws(RegistrationError) -> GType {
         let declaration = implementation.declaration
         let known = g_type_from_name(declaration.typeName)

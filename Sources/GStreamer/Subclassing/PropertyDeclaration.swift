@@ -66,7 +66,9 @@ public struct PropertyDeclaration: Sendable {
             specification: {
                 let changes =
                     mutability == .always ? cgst_param_changes_while_playing : cgst_param_locked_when_running
-                let flags = GParamFlags(rawValue: cgst_param_read_write.rawValue | changes.rawValue)
+                // `notify` tells of a change, not of every attempt at one: GObject would of a refused one too.
+                let flags = GParamFlags(
+                    rawValue: cgst_param_read_write.rawValue | changes.rawValue | G_PARAM_EXPLICIT_NOTIFY.rawValue)
                 return V.specification(
                     name, blurb, default: E.defaultSettings[keyPath: field], range: range, flags: flags)
             },
@@ -80,7 +82,12 @@ public struct PropertyDeclaration: Sendable {
                 var proposed = element.settings.current
                 proposed[keyPath: field] = new
                 try element.validate(proposed, changing: name)
-                element.settings.update { $0[keyPath: field] = new }
+                let old = element.settings.update { settings in
+                    defer { settings[keyPath: field] = new }
+                    return settings[keyPath: field].text
+                }
+                // GObject holds it back until the value is set, and then gives one for any number of the same.
+                if old != new.text { element.notify(name) }
                 element.settingsDidChange(name)
             },
             mutability: mutability)

@@ -66,13 +66,14 @@ extension String: PropertyValue {
 public protocol PropertyEnum: PropertyValue, CaseIterable, RawRepresentable, Equatable where RawValue == Int32 {
     /// The GType's name, unique in the process.
     static var typeName: String { get }
-    /// The case as it is written in a description.
+    /// The case as it is written in a description; by default as it is in Swift.
     var nick: String { get }
     /// The case in words.
     var blurb: String { get }
 }
 
 extension PropertyEnum {
+    public var nick: String { "\(self)" }
     public var text: String { nick }
 
     public init?(nick: String) {

@@ -148,6 +148,24 @@ open class PushSource: ElementImplementation, ParentClass, @unchecked Sendable {
     /// Sends the segment, which the base class would send with the first buffer only: an event that follows needs it.
     public func pushSegment() { BaseSource(source).pushSegment() }
 
+    /// Begins another segment: sent now, since an event that follows needs it, and by the base class with the next buffer.
+    public func pushSegment(_ segment: Segment) {
+        var segment = segment.raw
+        gst_base_src_new_segment(source, &segment)
+        pushSegment()
+    }
+
+    /// Nothing comes for so long: downstream need not wait for it.
+    public func pushGap(at timestamp: ClockTime, duration: ClockTime) {
+        gst_pad_push_event(
+            source.pointee.srcpad, gst_event_new_gap(timestamp.nanoseconds.clock, duration.nanoseconds.clock))
+    }
+
+    /// Another stream begins on the pad. It has the ID that the pad was given.
+    public func pushStreamStart() {
+        gst_pad_push_event(source.pointee.srcpad, gst_event_new_stream_start(name))
+    }
+
     /// Sends a sticky custom event, in order with the buffers.
     public func pushSticky(_ structure: Structure) { BaseSource(source).pushSticky(structure) }
 

@@ -3,12 +3,14 @@ import GStreamer
 
 /// An observer as a node holds it, whichever copy of the code it comes from.
 ///
-/// `@unchecked Sendable`: the node calls it under its stream lock, but for `registered`, which comes before; the rest is
-/// constant.
+/// `@unchecked Sendable`: the node calls it, and asks for its preference, under its stream lock, but for `registered`, which
+/// comes before; the rest is constant.
 final class ObserverHandle: @unchecked Sendable {
     private let abi: MGFrameObserver
     let name: String
     let mode: ObserverMode
+    /// What it answered when it was last asked; `nil` until then.
+    private var answer: FramePreference?
 
     /// Takes the observer over.
     init(_ abi: MGFrameObserver) {
@@ -21,8 +23,19 @@ final class ObserverHandle: @unchecked Sendable {
 
     func registered(at node: ElementInstance) { abi.registered(abi.context, node.element) }
 
-    /// Throws for a format that the nodes don't carry.
-    func preference() throws(MediaGraphError) -> FramePreference {
+    /// What it prefers, and whether it was asked now: only where it hasn't been before, or has changed since. Throws for a
+    /// format that the nodes don't carry.
+    func preference() throws(MediaGraphError) -> (FramePreference, isNew: Bool) {
+        if let answer { return (answer, false) }
+        let new = try ask()
+        answer = new
+        return (new, true)
+    }
+
+    /// It has to be asked again.
+    func forgetPreference() { answer = nil }
+
+    private func ask() throws(MediaGraphError) -> FramePreference {
         var preference = MGFramePreference()
         abi.preference(abi.context, &preference)
         let format = loadName(preference.format)

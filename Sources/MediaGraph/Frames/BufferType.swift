@@ -11,14 +11,6 @@ public enum BufferType: Int32, PropertyEnum {
 
     public static let typeName = "MediaGraphBufferType"
 
-    public var nick: String {
-        switch self {
-        case .raw: "raw"
-        case .native: "native"
-        case .encoded: "encoded"
-        }
-    }
-
     public var blurb: String {
         switch self {
         case .raw: "Raw pixels in system memory, in the pipe's format and resolution"

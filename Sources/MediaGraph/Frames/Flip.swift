@@ -11,7 +11,6 @@ public enum Flip: Int32, PropertyEnum {
     case xy
 
     public static let typeName = "MediaGraphFlip"
-    public var nick: String { "\(self)" }
     public var blurb: String {
         switch self {
         case .none: "Nothing"

@@ -8,7 +8,6 @@ public enum MemoryMode: Int32, PropertyEnum {
     case heap
 
     public static let typeName = "MediaGraphMemoryMode"
-    public var nick: String { self == .stack ? "stack" : "heap" }
     public var blurb: String {
         self == .stack ? "Frames are borrowed, valid only inside the call" : "Frames are owned and may be kept"
     }

@@ -31,12 +31,16 @@ public enum Resolution: Int32, PropertyEnum {
     /// is the nearest to the true one (odd is legal).
     public func size(for info: VideoInfo) -> (width: Int, height: Int) {
         guard self != .native else { return (info.width, info.height) }
-        let pixelAspect = info.pixelAspectRatio.value > 0 ? info.pixelAspectRatio.value : 1
-        let displayAspect = Double(info.width) * pixelAspect / Double(info.height)
-        // Wide pixels are made square by fewer lines, not by more columns: that would enlarge.
-        let tallestWithinWidth = Double(info.width) / displayAspect
-        let height = min(Double(rawValue), Double(info.height), tallestWithinWidth).rounded()
-        let width = (height * displayAspect).rounded()
-        return (max(1, Int(width)), max(1, Int(height)))
+        var aspect = info.pixelAspectRatio
+        if aspect.value <= 0 { aspect = Fraction(1, 1) }
+        // Wide pixels are made square by fewer lines, not by more columns: that would enlarge. Rounded down for the same
+        // reason: a part of a line is columns in a wide picture.
+        let tallestWithinWidth = info.height * Int(aspect.denominator) / Int(aspect.numerator)
+        let height = max(1, min(Int(rawValue), info.height, tallestWithinWidth))
+        // One division, so that what is half a column is seen to be that.
+        let width =
+            Double(height * info.width) * Double(aspect.numerator) / (Double(info.height) * Double(aspect.denominator))
+        // A single line is wide enough as the stream has it.
+        return (min(max(1, Int(width.rounded())), info.width), height)
     }
 }

@@ -83,7 +83,7 @@ public struct VideoFrame: ~Copyable, ~Escapable {
         }
     }
 
-    /// A plane for editing. Throws when the format has none such.
+    /// A plane for editing, one at a time; `withMutablePlanes` gives several. Throws when the format has none such.
     @_lifetime(&self)
     @inlinable
     public mutating func mutablePlane(_ plane: VideoFormat.Plane) throws(MediaGraphError) -> MutableVideoPlane {

@@ -6,8 +6,9 @@ public struct FrameObserverNode: GraphNode {
     public let graph: Graph
     public let element: Element
 
-    /// Gives the node its observer, at any time: it takes the place of the old one between two frames. The node's `mode` must
-    /// be read-only, or `invalidParameter` is thrown.
+    /// Gives the node its observer, at any time: it takes the place of the old one between two frames, and stays for the next
+    /// runs; `handler` and `options` read empty from then on. The node's `mode` must be read-only, or `invalidParameter` is
+    /// thrown.
     public func attach<O: FrameObserver>(_ observer: consuming sending O) throws(MediaGraphError) {
         try NodeDoor.attach(MGFrameObserver(observer, name: typeName(O.self)), to: element)
     }
@@ -17,7 +18,8 @@ public struct FrameObserverNode: GraphNode {
         try NodeDoor.attach(MGFrameObserver(editor, name: typeName(E.self)), to: element)
     }
 
-    /// Leaves the node without an observer: from the next frame on all go by.
+    /// Leaves the node without an observer, whether it was attached or `handler=` names it: from the next frame on all go by,
+    /// in the next run too, and `handler` and `options` read empty.
     public func detach() throws(MediaGraphError) { try NodeDoor.attach(nil as MGFrameObserver?, to: element) }
 
     /// Shows each frame to a closure, on the streaming thread.

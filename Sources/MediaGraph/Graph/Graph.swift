@@ -257,7 +257,10 @@ public final class Graph: Sendable {
             tell(.streamStatus(node: message.sourceName, isOn: structure["on"] ?? false))
         case .element(let structure) where structure.name == AlphaChannelElement.announcement:
             tell(.alphaChannel(node: message.sourceName, isEnabled: structure["enabled"] ?? false))
-        case .element(let structure): tell(.element(name: message.sourceName, structure))
+        case .element(let structure):
+            tell(
+                SessionMessage.event(structure, node: message.sourceName)
+                    ?? .element(name: message.sourceName, structure))
         default: break
         }
     }

@@ -7,6 +7,12 @@ public enum GraphEvent: Sendable {
     case streamStatus(node: String, isOn: Bool)
     /// The frames of an `alphachannel` carry alpha from now on, or no longer do.
     case alphaChannel(node: String, isEnabled: Bool)
+    /// Another user came into a session's room, or was there when the session came.
+    case userJoined(node: String, user: String)
+    case userLeft(node: String, user: String)
+    /// A stream of the session's own user started or stopped being sent. `kind` is video, videoaux, audio, share or
+    /// shareaudio.
+    case userStream(node: String, user: String, kind: String, isOn: Bool)
     case warning(ElementFailure)
     /// A late buffer, as an element reported it.
     case qualityOfService(element: String, jitter: Int64, processed: UInt64, dropped: UInt64)

@@ -83,7 +83,8 @@ public struct VideoSourceNode: GraphNode {
         try NodeDoor.attach(source, to: element)
     }
 
-    /// Takes the source away that was attached, while the graph doesn't run.
+    /// Leaves the node without a source, while the graph doesn't run: the one that was attached, or that `handler=` names,
+    /// goes, and `handler` and `options` read empty.
     public func detach() throws(MediaGraphError) { try NodeDoor.detachSource(from: element) }
 }
 
@@ -92,7 +93,8 @@ public struct PreprocessorNode: GraphNode {
     public let graph: Graph
     public let element: Element
 
-    /// Gives the node its handler, at any time: it takes the place of the old one, `handler=` included, between two frames.
+    /// Gives the node its handler, at any time: it takes the place of the old one between two frames, and stays for the next
+    /// runs. The one that `handler=` names goes too: `handler` and `options` read empty from then on.
     ///
     /// Throws `unsupported`, and leaves the old one in place, when the graph runs and upstream and downstream can't agree on
     /// a format that the new one takes. When they can, but it isn't the one that flows, the old one goes on until they do.
@@ -100,7 +102,8 @@ public struct PreprocessorNode: GraphNode {
         try NodeDoor.attach(processor, to: element)
     }
 
-    /// Leaves the node without a handler: from the next frame on it touches nothing.
+    /// Leaves the node without a handler, whether it was attached or `handler=` names it: from the next frame on it touches
+    /// nothing, in the next run neither, and `handler` and `options` read empty.
     public func detach() throws(MediaGraphError) { try NodeDoor.detachProcessor(from: element) }
 
     /// Gives the node a closure as its handler, which edits each frame in place on the streaming thread.
@@ -129,7 +132,8 @@ public struct RawDataPipeNode: GraphNode {
         try NodeDoor.attach(consumer, memoryMode: nil, to: element)
     }
 
-    /// Takes the handler away that was attached, while the graph doesn't run.
+    /// Leaves the pipe without a handler, while the graph doesn't run: the one that was attached, or that `handler=` names,
+    /// goes, and `handler` and `options` read empty. Delegates stay.
     public func detach() throws(MediaGraphError) { try NodeDoor.detachConsumer(from: element) }
 
     /// Gives the pipe a closure that borrows each frame (`memory-mode=stack`). Its thread is `backpressure`'s to say.
@@ -179,6 +183,9 @@ public struct RawDataPipeNode: GraphNode {
     /// The pipe's frames, owned (`memory-mode=heap`): each may be kept and sent to other tasks. One sequence a pipe, read
     /// by one task. It holds up to the pipe's `max-frames`; then a live stream loses its oldest frames, counted in
     /// `statistics.dropped`, and any other waits. It throws the graph's error, and ends when the graph does.
+    ///
+    /// It also ends, for good, when the task that reads it is cancelled, or when nobody holds it any more: the graph goes on,
+    /// and the pipe's frames are lost and counted. To read again, stop the graph, ``detach()``, and ask for `frames` anew.
     public var frames: FrameSequence {
         get throws(MediaGraphError) {
             let channel = FrameChannel()
@@ -210,7 +217,8 @@ extension Graph {
     /// source's first frame that lets ``start()`` return. `leaky-type`, `block` and `max-buffers` are what `backpressure` and
     /// `max-frames` are of a `videosource`; `caps` limits what may be sent; signals aren't emitted.
     ///
-    /// Throws `wrongUsage` for an appsrc that is first looked up while the graph runs.
+    /// Throws `wrongUsage` for an appsrc that is first looked up while the graph runs, whose `caps` aren't fixed, or that says
+    /// by its `stream-type` that it can seek.
     public func videoSource(_ name: String) throws(GraphError) -> VideoSourceNode {
         let element = try element(name)
         guard StockNodes.isSource(element) else {

@@ -2,7 +2,8 @@ import MediaGraph
 
 /// What the lines of `run --json` are, by their "event"; the help's list is made of it.
 enum JSONEvent: String, Codable, CaseIterable, Sendable {
-    case start, progress, status, alpha, control, message, warning, error, diagnostic, finishing, end
+    case start, progress, status, alpha, joined, left, stream
+    case control, message, warning, error, diagnostic, finishing, end
 
     /// The fields, and where they don't say it, when it comes.
     var fields: String {
@@ -11,6 +12,9 @@ enum JSONEvent: String, Codable, CaseIterable, Sendable {
         case .progress: "time, position, duration (seconds), nodes"
         case .status: "node, on: a pipe's sender started or stopped"
         case .alpha: "node, enabled: whether its frames carry alpha from now on"
+        case .joined: "node, user: came into a session's room, or was there"
+        case .left: "node, user: left it"
+        case .stream: "node, user, kind, on: a session's own stream started or stopped"
         case .control: "command, node, property, value (fields of a structure) or error: the answer to a line"
         case .message: "element, message, fields: posted by an element"
         case .warning: "element, factory, message, detail"

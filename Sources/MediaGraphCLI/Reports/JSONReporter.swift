@@ -41,6 +41,14 @@ struct JSONReporter: RunReporter {
         var enabled: Bool
     }
 
+    private struct User: Encodable {
+        var event: JSONEvent
+        var node: String
+        var user: String
+        var kind: String?
+        var on: Bool?
+    }
+
     private struct ElementMessage: Encodable {
         var event = JSONEvent.message
         var element: String
@@ -79,6 +87,10 @@ struct JSONReporter: RunReporter {
         switch event {
         case .streamStatus(let node, let isOn): print(Status(node: node, on: isOn))
         case .alphaChannel(let node, let isEnabled): print(Alpha(node: node, enabled: isEnabled))
+        case .userJoined(let node, let user): print(User(event: .joined, node: node, user: user))
+        case .userLeft(let node, let user): print(User(event: .left, node: node, user: user))
+        case .userStream(let node, let user, let kind, let isOn):
+            print(User(event: .stream, node: node, user: user, kind: kind, on: isOn))
         case .warning(let warning):
             print(
                 ProblemEvent(

@@ -31,10 +31,13 @@ final class LiveProgram {
     private let process = Process()
     private let folder = TemporaryFolder()
 
-    init(_ arguments: String...) throws {
+    convenience init(_ arguments: String...) throws { try self.init(arguments: arguments) }
+
+    init(arguments: [String], environment: [String: String] = [:]) throws {
         process.executableURL = URL(fileURLWithPath: Program.path)
         process.arguments = arguments
         process.environment = ProcessInfo.processInfo.environment.merging(Program.environment) { $1 }
+            .merging(environment) { $1 }
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = try folder.writing("out")
         process.standardError = try folder.writing("err")

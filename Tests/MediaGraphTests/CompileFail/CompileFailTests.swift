@@ -16,13 +16,13 @@ import Testing
         let file = folder.appendingPathComponent("Client.swift")
         let source = imports.map { "import \($0)\n" }.joined() + "\n\(body)\n"
         try source.write(to: file, atomically: true, encoding: .utf8)
-        let flags = try ChildProcess.run("pkg-config", ["--cflags", "gstreamer-video-1.0", "gstreamer-app-1.0"])
+        let flags = try ChildProcess.run("pkg-config", ["--cflags", "gstreamer-video-1.0", "gio-unix-2.0"])
         let build = ChildProcess.buildFolder
         // To SIL: lifetimes and ownership are checked there, after the types.
         var arguments = [
             "-emit-sil", "-o", "/dev/null", "-swift-version", "6", "-I", build.appendingPathComponent("Modules").path,
         ]
-        for module in ["CGStreamer", "CMediaGraphABI"] {
+        for module in ["CGIO", "CGStreamer", "CMediaGraphABI"] {
             let map = root.appendingPathComponent("Sources/\(module)/module.modulemap").path
             arguments += ["-Xcc", "-fmodule-map-file=\(map)"]
         }
@@ -53,6 +53,12 @@ import Testing
                 try graph.preprocessor("q").process { frame in
                     var luma = try frame.mutablePlane(.y)
                     luma.fill(rows: 0..<2, with: 0)
+                    try frame.withMutablePlanes(.y, .u, .v) { y, u, v in
+                        var row = y.row(0)
+                        var chroma = v.row(0)
+                        row[0] = u.row(0)[0]
+                        chroma[0] = row[0]
+                    }
                     return .pass
                 }
             }
@@ -149,6 +155,46 @@ import Testing
                 }
                 """,
                 "escap"
+            ),
+            (
+                "planes that are edited together and kept for later",
+                """
+                func attach(_ graph: Graph) throws {
+                    try graph.preprocessor("q").process { frame in
+                        try frame.withMutablePlanes(.y, .uv) { luma, chroma in
+                            Task { luma.fill(rows: 0..<2, with: 0) }
+                        }
+                        return .pass
+                    }
+                }
+                """,
+                "escaping closure captures 'inout' parameter 'luma'"
+            ),
+            (
+                "a plane that is returned by what edits it",
+                """
+                func attach(_ graph: Graph) throws {
+                    try graph.preprocessor("q").process { frame in
+                        let luma: MutableVideoPlane = try frame.withMutablePlanes(.y, .uv) { luma, _ in luma }
+                        print(luma.width)
+                        return .pass
+                    }
+                }
+                """,
+                "Escapable"
+            ),
+            (
+                "planes that are swapped",
+                """
+                func attach(_ graph: Graph) throws {
+                    try graph.preprocessor("q").process { frame in
+                        var saved: MutableVideoPlane? = nil
+                        try frame.withMutablePlanes(.y, .uv) { luma, _ in swap(&luma, &saved!) }
+                        return .pass
+                    }
+                }
+                """,
+                "conform to 'Escapable'"
             ),
             (
                 "written to by a reader",

@@ -263,27 +263,6 @@ import Testing
         #expect(alphas.all == (0..<40).map { $0 / 10 % 2 == 1 ? 255 : nil })
     }
 
-    @Test("AL-3 it can be turned on and off a hundred times while frames flow, and none is lost")
-    func toggled() async throws {
-        let graph = try Graph(
-            """
-            videosource handler=counter pace=fast options="frames=300,width=64,height=36" !
-            alphachannel name=a ! rawdatapipe name=p
-            """)
-        let alpha = try graph.alphaChannel("a")
-        let numbers = Log<UInt32>()
-        try graph.rawDataPipe("p").receive { numbers.add(try FrameNumber.read($0)) }
-        let toggling = Task.detached {
-            for round in 0..<100 {
-                try alpha.enable(round % 2 == 0)
-                try await Task.sleep(for: .microseconds(300))
-            }
-        }
-        try await graph.run()
-        try await toggling.value
-        #expect(numbers.all == Array(0..<300))
-    }
-
     @Test("EL-2 EOS, GAP, FLUSH, SEGMENT and caps changes pass the alpha channel in order, on and off")
     func events() throws {
         for on in ["true", "false"] {

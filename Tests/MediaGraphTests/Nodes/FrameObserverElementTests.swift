@@ -96,6 +96,26 @@ import Testing
         #expect(harness.pull()?.bytes[5] != 9)
     }
 
+    @Test("FO-2 what can't be shown at all is a typed error that names both sides, and the frames go on")
+    func cannotBeShown() throws {
+        let element = try ObserverHarness.element(.readOnly)
+        let harness = Harness(element, sink: "sink", source: "src")
+        harness.setSourceCaps("video/x-raw(memory:DMABuf),format=I420,width=16,height=4,framerate=30/1")
+        harness.push([UInt8](repeating: 9, count: 96))
+        let observer = ObserverHarness.Observer { _ in .pass }
+        let error = try #require(throws: MediaGraphError.self) {
+            try NodeDoor.attach(MGFrameObserver(observer, name: "test"), to: element)
+        }
+        let property = try #require(throws: PropertyError.self) { try element.setProperty("handler", to: "count") }
+        #expect(error.code == .unsupported)
+        #expect(error.detail.expected.contains("video/x-raw"), "\(error)")
+        for text in ["\(error)", "\(property)"] {
+            #expect(text.contains("memory:DMABuf") && text.contains("from upstream"), "\(text)")
+        }
+        #expect(harness.push([UInt8](repeating: 9, count: 96)) == .ok)
+        #expect(NodeCounts(element)?.frames == 2)
+    }
+
     @Test(
         "FO-2 `on-error`: a frame whose observer throws goes on as it came in, goes no further, or ends the stream",
         arguments: [FailurePolicy.pass, .drop, .stop], [VideoFormat.i420, .rgba])

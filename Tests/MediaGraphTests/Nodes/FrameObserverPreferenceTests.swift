@@ -72,6 +72,35 @@ import Testing
         #expect(messages == ["pre-encoder I420", "pre-encoder RGBA"])
     }
 
+    @Test("FO-4 new caps and new runs are no new question: the answer that was given holds for them")
+    func askedOnce() throws {
+        final class Asked: Sendable { let times = Atomic<Int>(0) }
+        struct Observer: FrameObserver {
+            let asked: Asked
+            let seen: Log<String>
+            var preference: FramePreference {
+                asked.times.wrappingAdd(1, ordering: .relaxed)
+                return FramePreference(format: .nv12)
+            }
+            func observe(_ frame: borrowing VideoFrame) -> Verdict {
+                seen.add("\(frame.format) \(frame.width)×\(frame.height)")
+                return .pass
+            }
+        }
+        let (asked, seen) = (Asked(), Log<String>())
+        let element = try ObserverHarness.element(.readOnly)
+        try NodeDoor.attach(MGFrameObserver(Observer(asked: asked, seen: seen), name: "test"), to: element)
+        for _ in 0..<2 {
+            let harness = ObserverHarness.make(element, .i420, 16, 4)
+            harness.push([UInt8](repeating: 9, count: 96))
+            harness.setSourceCaps("video/x-raw,format=RGBA,width=32,height=2,framerate=30/1")
+            harness.push([UInt8](repeating: 9, count: 256))
+            element.setState(.null)
+        }
+        #expect(seen.all == ["nv12 16×4", "nv12 32×2", "nv12 16×4", "nv12 32×2"])
+        #expect(asked.times.load(ordering: .relaxed) == 1)
+    }
+
     private static let turns: [(Rotation, Bool, Bool, [[UInt8]])] = [
         (.clockwise90, false, false, [[1, 2, 3], [4, 5, 6]]),
         (.none, true, false, [[1, 2, 3], [4, 5, 6]]),

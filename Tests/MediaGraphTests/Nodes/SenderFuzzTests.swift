@@ -8,13 +8,13 @@ import Testing
 
 /// Senders that do everything wrong, from several threads and tasks, while the graph starts, stops and flushes.
 ///
-/// Two seconds in the suite; `make soak` sets `MEDIAGRAPH_SOAK_SECONDS`. The seed is printed, and can be set with
-/// `MEDIAGRAPH_FUZZ_SEED`.
+/// Less than a second in the suite; `make soak` sets `MEDIAGRAPH_SOAK_SECONDS`, for each of the settings, which run side by
+/// side. The seed is printed, and can be set with `MEDIAGRAPH_FUZZ_SEED`.
 @Suite struct SenderFuzzTests {
     init() throws { try Nodes.register() }
 
     private static let environment = ProcessInfo.processInfo.environment
-    private static let seconds = environment["MEDIAGRAPH_SOAK_SECONDS"].flatMap(Double.init) ?? 2
+    private static let seconds = environment["MEDIAGRAPH_SOAK_SECONDS"].flatMap(Double.init) ?? 0.7
 
     private struct Random: RandomNumberGenerator {
         var state: UInt64
@@ -150,7 +150,7 @@ import Testing
             // The states, on a thread that may wait.
             _ = NativeThread("states") {
                 var random = Random(state: seed &+ 99)
-                let end = Date(timeIntervalSinceNow: Self.seconds / 3)
+                let end = Date(timeIntervalSinceNow: Self.seconds)
                 while Date() < end {
                     switch random.next() % 12 {
                     case 0: pipeline.setState(.null)

@@ -64,7 +64,8 @@ import Testing
 
     @Test(
         "EL-1 a property refused before anyone owns the element leaves the element alive",
-        .disabled(if: Sanitizer.isAny, Sanitizer.stockPrograms), arguments: Nodes.factoryNames)
+        .disabled(if: Sanitizer.isAny, Sanitizer.stockPrograms),
+        arguments: Nodes.factoryNames.filter { $0 != "mediasession" })
     func refusedWhileFloating(factory: String) throws {
         // gst-launch sets properties on elements that are still floating. A videosource and a pre-processor have no
         // property with a range of their own but max-frames.
@@ -79,12 +80,23 @@ import Testing
         ]
         let before = sources[factory] == nil ? ["videotestsrc", "num-buffers=1", "!"] : []
         let after = factory == "rawdatapipe" ? [] : ["!", "fakesink", "num-buffers=1"]
-        let options = sources[factory] ?? []
+        try launch(before + [factory, property] + (sources[factory] ?? []) + after, registry: factory)
+    }
+
+    @Test(
+        "EL-1 a session's refused property leaves the session alive",
+        .disabled(if: Sanitizer.isAny, Sanitizer.stockPrograms))
+    func refusedSession() throws {
+        try launch(
+            ["videotestsrc", "num-buffers=1", "!", "call.camera", "mediasession", "name=call", "room=a/b"],
+            registry: "mediasession")
+    }
+
+    private func launch(_ arguments: [String], registry: String) throws {
         let child = try ChildProcess.run(
-            "gst-launch-1.0",
-            ["--gst-plugin-path=\(ChildProcess.buildFolder.path)"] + before + [factory, property] + options + after,
+            "gst-launch-1.0", ["--gst-plugin-path=\(ChildProcess.buildFolder.path)"] + arguments,
             environment: [
-                "GST_REGISTRY": ChildProcess.buildFolder.appendingPathComponent("stress-\(factory).bin").path
+                "GST_REGISTRY": ChildProcess.buildFolder.appendingPathComponent("stress-\(registry).bin").path
             ],
             timeout: 60)
         #expect(child.status == 0, "\(child.output)\n\(child.errors.suffix(1000))")

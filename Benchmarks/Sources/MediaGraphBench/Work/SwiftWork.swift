@@ -33,6 +33,7 @@ extension Work {
             try await graph.run()
         case .passthrough: try await passThrough("preprocessor", source, probe)
         case .observer: try await passThrough("frameobserver", source, probe)
+        case .observing: try await passThrough("frameobserver handler=count", source, probe)
         case .convert:
             let graph = try Graph("\(source) ! rawdatapipe name=pipe sync=false format=BGRA resolution=360p")
             try graph.rawDataPipe("pipe").attach(PackedReader(probe: probe))

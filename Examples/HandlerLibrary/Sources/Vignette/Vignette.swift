@@ -24,16 +24,28 @@ public struct Vignette: VideoProcessor, NamedHandler {
     public mutating func process(_ frame: inout VideoFrame) throws -> Verdict {
         if size != (frame.width, frame.height) { prepare(frame.width, frame.height) }
         // Black is 16 in limited range, which most video has.
-        let black: UInt16 = frame.colorRange == .full ? 0 : 16
-        var luma = try frame.mutablePlane(.y)
-        for y in 0..<luma.height {
-            var row = luma.row(y)
-            for x in row.indices {
-                let above = max(UInt16(row[x]), black) - black
-                row[x] = UInt8(black + (above * gains[y * size.width + x]) >> 8)
+        let black: Int32 = frame.colorRange == .full ? 0 : 16
+        try frame.withMutablePlanes(.y, .u, .v) { luma, u, v in
+            for y in 0..<luma.height {
+                var row = luma.row(y)
+                for x in row.indices { Self.darken(&row[x], towards: black, gains[y * size.width + x]) }
+            }
+            // A dark colour has less chroma as well, or it would glow. Both lie at every other pixel, in every other row.
+            for y in 0..<u.height {
+                var uRow = u.row(y)
+                var vRow = v.row(y)
+                for x in uRow.indices {
+                    let gain = gains[2 * y * size.width + 2 * x]
+                    Self.darken(&uRow[x], towards: 128, gain)
+                    Self.darken(&vRow[x], towards: 128, gain)
+                }
             }
         }
         return .pass
+    }
+
+    private static func darken(_ value: inout UInt8, towards middle: Int32, _ gain: UInt16) {
+        value = UInt8(clamping: middle + (Int32(value) - middle) * Int32(gain) / 256)
     }
 
     private mutating func prepare(_ width: Int, _ height: Int) {

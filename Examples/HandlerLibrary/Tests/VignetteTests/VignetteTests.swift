@@ -33,6 +33,22 @@ import Vignette
         #expect(try await brightness("strength=0.5") == (16 + 219 / 2, 235))
     }
 
+    @Test("colours turn grey with it: red keeps its hue in the middle and has none in a black corner")
+    func colors() async throws {
+        let graph = try Graph(
+            """
+            videotestsrc pattern=red num-buffers=1 ! video/x-raw,format=I420,width=65,height=33 !
+                preprocessor handler=vignette options="strength=1" ! rawdatapipe name=frames format=I420
+            """)
+        let seen = Mutex<[[UInt8]]>([])
+        try graph.rawDataPipe("frames").receive { frame in
+            let (u, v) = (try frame.plane(.u), try frame.plane(.v))
+            seen.withLock { $0 = [[u.row(0)[0], v.row(0)[0]], [u.row(8)[16], v.row(8)[16]]] }
+        }
+        try await graph.run()
+        #expect(seen.withLock { $0 } == [[128, 128], [90, 240]])
+    }
+
     @Test("strength=0 changes nothing")
     func nothing() async throws {
         #expect(try await brightness("strength=0") == (235, 235))

@@ -8,8 +8,8 @@ package struct Sample: Sendable {
     package let run: @Sendable (_ frames: Int) async throws -> [String]
 
     package static let all = [
-        zoomSourceTask, zoomSourceThread, zoomPreProcessor, zoomRawDataPipe, zoomPixelBuffer, zoomAlphaChannel,
-        zegoCustomRender, agoraFrameObserver, zoomVirtualMic,
+        zoomSourceTask, zoomSourceThread, zoomPreProcessor, zoomMemoryMode, zoomRawDataPipe, zoomPixelBuffer,
+        zoomAlphaChannel, zegoCustomRender, agoraFrameObserver, zoomVirtualMic,
     ]
 }
 

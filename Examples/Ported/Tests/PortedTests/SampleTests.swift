@@ -32,6 +32,17 @@ import Testing
         #expect(try await lines("zoom-pre-processor") == expected)
     }
 
+    @Test(
+        "RP-7 in the ported heap mode a borrower is refused, and frames of both pipes are there when the graph is gone")
+    func memoryMode() async throws {
+        let lines = try await lines("zoom-memory-mode")
+        #expect(
+            lines.first == "refused: video's memory-mode: expected stack, for a handler that borrows frames, got heap")
+        #expect(
+            Array(lines.dropFirst())
+                == ["video", "share"].flatMap { pipe in (0..<5).map { "\(pipe): first luma \(2 * $0)" } })
+    }
+
     @Test("RP-8 the ported delegate keeps each frame past the call, as it was, between the statuses on and off")
     func rawDataPipe() async throws {
         let turns = ["upright", "90 degrees", "180 degrees", "270 degrees", "upright"]

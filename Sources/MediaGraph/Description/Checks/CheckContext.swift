@@ -33,4 +33,22 @@ struct CheckContext {
         case .broken: nil
         }
     }
+
+    /// The elements that each link leads from and to; `nil` where the text doesn't tell them all.
+    var linkedElements: [(source: Int, sink: Int)]? {
+        var linked: [(source: Int, sink: Int)] = []
+        for link in parsed.links {
+            guard let source = element(of: link.source), let sink = element(of: link.sink) else { return nil }
+            linked.append((source, sink))
+        }
+        return linked
+    }
+
+    /// Whether the text sets a switch of an element so.
+    func sets(_ property: String, to value: Bool, on index: Int) -> Bool {
+        let words = value ? ["true", "1", "yes", "t"] : ["false", "0", "no", "f"]
+        return parsed.elements[index].properties.contains {
+            $0.name == property && words.contains($0.value.lowercased())
+        }
+    }
 }

@@ -4,13 +4,8 @@ import GStreamer
 /// of the branches behind it. GStreamer waits with them, for ever and without a word.
 enum TeeCheck {
     static func problems(in context: CheckContext) -> [Problem] {
-        var readers: [Int: [Int]] = [:]
-        for link in context.parsed.links {
-            guard let source = context.element(of: link.source), let sink = context.element(of: link.sink) else {
-                return []
-            }
-            readers[source, default: []].append(sink)
-        }
+        guard let linked = context.linkedElements else { return [] }
+        let readers = Dictionary(grouping: linked, by: \.source).mapValues { $0.map(\.sink) }
         let graph = Branches(readers: readers, context: context)
         return context.factories.sorted { $0.key < $1.key }.compactMap { index, factory in
             guard factory.name == "tee", let branches = readers[index], branches.count > 1 else { return nil }
@@ -42,9 +37,7 @@ enum TeeCheck {
         func prerolls(_ index: Int) -> Bool {
             ends(behind: index, past: { _ in true }).contains { end in
                 context.factories[end]?.name != RawDataPipeElement.declaration.factoryName
-                    && !context.parsed.elements[end].properties.contains {
-                        $0.name == "async" && ["false", "0", "no", "f"].contains($0.value.lowercased())
-                    }
+                    && !context.sets("async", to: false, on: end)
             }
         }
 

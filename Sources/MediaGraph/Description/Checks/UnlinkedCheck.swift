@@ -80,20 +80,16 @@ enum UnlinkedCheck {
 
     /// The elements that links lead from and to; `nil` where the text doesn't tell them all.
     private struct LinkedSides {
-        private(set) var sources: Set<Int> = []
-        private(set) var sinks: Set<Int> = []
+        let sources: Set<Int>
+        let sinks: Set<Int>
 
         init?(_ context: CheckContext) {
             guard context.parsed.problems.isEmpty, !context.parsed.elements.contains(where: \.isUnknown) else {
                 return nil
             }
-            for link in context.parsed.links {
-                guard let source = context.element(of: link.source), let sink = context.element(of: link.sink) else {
-                    return nil
-                }
-                sources.insert(source)
-                sinks.insert(sink)
-            }
+            guard let linked = context.linkedElements else { return nil }
+            sources = Set(linked.map(\.source))
+            sinks = Set(linked.map(\.sink))
         }
     }
 }
@@ -105,13 +101,6 @@ extension ElementFactoryInfo {
 }
 
 extension CheckContext {
-    fileprivate func sets(_ property: String, to value: Bool, on index: Int) -> Bool {
-        let words = value ? ["true", "1", "yes", "t"] : ["false", "0", "no", "f"]
-        return parsed.elements[index].properties.contains {
-            $0.name == property && words.contains($0.value.lowercased())
-        }
-    }
-
     /// How a link in a new chain begins at it.
     fileprivate func reference(_ index: Int) -> String {
         let element = parsed.elements[index]

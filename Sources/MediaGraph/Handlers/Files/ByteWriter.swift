@@ -15,10 +15,7 @@ final class ByteWriter {
         name = path == "-" ? "standard output" : path
         self.capacity = capacity
         descriptor = path == "-" ? STDOUT_FILENO : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
-        guard descriptor >= 0 else {
-            throw .invalidParameter(
-                .init(option, expected: "a file that can be written", actual: "\(path) (\(SystemError.latest))"))
-        }
+        guard descriptor >= 0 else { throw Self.cannotWrite(path, option) }
         pending.reserveCapacity(capacity)
     }
 
@@ -26,9 +23,14 @@ final class ByteWriter {
     static func checkCanWrite(_ path: String, option: String) throws(MediaGraphError) {
         let folder = path.lastIndex(of: "/").map { path[...$0] } ?? "."
         guard access(access(path, F_OK) == 0 ? path : String(folder), W_OK) == 0 else {
-            throw .invalidParameter(
-                .init(option, expected: "a file that can be written", actual: "\(path) (\(SystemError.latest))"))
+            throw cannotWrite(path, option)
         }
+    }
+
+    /// Right after the system call that failed.
+    private static func cannotWrite(_ path: String, _ option: String) -> MediaGraphError {
+        .invalidParameter(
+            .init(option, expected: "a file that can be written", actual: "\(path) (\(SystemError.latest))"))
     }
 
     /// Writes a whole file at once.

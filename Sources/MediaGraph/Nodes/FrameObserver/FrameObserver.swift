@@ -18,8 +18,8 @@ public struct FramePreference: Sendable, Hashable {
 
 /// What every observer of frames has, whether it may write to them or not.
 ///
-/// All calls come one at a time. `preference` is asked for before the first frame, and again before the next frame once the
-/// observer has called ``ObserverRegistration/preferenceChanged()``.
+/// All calls come one at a time. `preference` is asked for once, before the first frame, and again before the next frame once
+/// the observer has called ``ObserverRegistration/preferenceChanged()``; new caps and new runs are no reason to ask.
 public protocol ObservesFrames: SendableMetatype {
     /// The default is I420, neither turned nor mirrored.
     var preference: FramePreference { get }
@@ -98,7 +98,7 @@ public enum ObserverMode: Int32, PropertyEnum {
 }
 
 /// The properties of `frameobserver`.
-struct FrameObserverSettings: Sendable {
+struct FrameObserverSettings: HandlerSettings {
     var handler = ""
     var options = ""
     var position = FramePosition.postCapture

@@ -4,25 +4,32 @@ import Synchronization
 
 /// An observer's change while data flows, from Swift or by properties.
 extension FrameObserverElement {
-    /// Gives the node an observer from Swift, or takes it away. The structure is taken over unless this throws.
+    /// Gives the node an observer from Swift, or takes away what it has. The structure is taken over unless this throws.
     func attach(_ abi: MGFrameObserver?) throws(MediaGraphError) {
         guard let abi else {
             slot.attach(nil)
-            return
+            return clearHandlerProperties()
         }
         try check(abi.edits != 0 ? .readWrite : .readOnly, of: loadName(abi.name))
         try checkFormat()
         let handle = ObserverHandle(abi)
         handle.registered(at: instance)
         slot.attach(handle)
+        clearHandlerProperties()
         Self.log.log(.info, raw: instance.element, "observer \(handle.name) attached, \(handle.mode.nick)")
     }
 
-    func makeObserver(_ settings: FrameObserverSettings) throws(MediaGraphError) -> ObserverHandle? {
+    func makeHandler(_ settings: FrameObserverSettings) throws(MediaGraphError) -> ObserverHandle? {
         guard !settings.handler.isEmpty else { return nil }
         let handle = try HandlerRegistry.shared.makeObserver(settings.handler, options: settings.options)
         handle.registered(at: instance)
         return handle
+    }
+
+    func admit(_ handle: ObserverHandle) throws(MediaGraphError) -> Bool {
+        try check(handle.mode, of: handle.name)
+        try checkFormat()
+        return false
     }
 
     func check(_ mode: ObserverMode, of observer: String) throws(MediaGraphError) {
@@ -40,33 +47,8 @@ extension FrameObserverElement {
             .init("\(name)'s observer", expected: "\(Self.readableCaps)", actual: "\(current) from upstream"))
     }
 
-    func validate(_ proposed: FrameObserverSettings, changing property: String) throws(PropertyRefused) {
-        // Until the node runs, `start` makes the observer of what there is by then.
-        guard isRunning, property == "handler" || property == "options" else { return }
-        var proposed = proposed
-        let isOther = proposed.handler != settings.current.handler
-        // Options of another handler mean nothing to it.
-        if isOther { proposed.options = "" }
-        do throws(MediaGraphError) {
-            let handle = try makeObserver(proposed)
-            if let handle {
-                try check(handle.mode, of: handle.name)
-                try checkFormat()
-            }
-            // Options alone don't take the place of an observer from Swift.
-            if isOther || handle != nil && !slot.isAttached { slot.setNamed(handle) }
-        } catch {
-            throw PropertyRefused("\(error)")
-        }
-        if isOther, !settings.current.options.isEmpty {
-            settings.update { $0.options = "" }
-            notify("options")
-        }
-    }
-
     func settingsDidChange(_ property: String) {
         if property == "on-error" { onError.store(settings.current.onError.rawValue, ordering: .relaxed) }
-        // The latest counts, also over one that was attached from Swift.
-        if property == "handler", !isRunning { slot.attach(nil) }
+        handlerDidChange(property)
     }
 }

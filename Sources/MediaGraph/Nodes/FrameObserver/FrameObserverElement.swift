@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// An in-place filter, not a bin with a tap or with converters: one element does both, pass-through where nothing is
 /// written, and the observer's preference may change between two frames without a negotiation of the stream.
-final class FrameObserverElement: InPlaceTransform, ConfigurableElement, @unchecked Sendable {
+final class FrameObserverElement: InPlaceTransform, HandlerSwapping, @unchecked Sendable {
     // `@unchecked Sendable`: settings and slot are behind locks; what is marked so belongs to the streaming thread, which
     // holds GStreamer's stream lock, and to `start` and `stop`, while no data flows.
 
@@ -38,14 +38,7 @@ final class FrameObserverElement: InPlaceTransform, ConfigurableElement, @unchec
                 PadTemplate("sink", .sink, caps: "video/x-raw(ANY)"),
                 PadTemplate("src", .source, caps: "video/x-raw(ANY)"),
             ],
-            properties: [
-                .setting(
-                    "handler", of: Self.self, \.handler, changes: .always,
-                    NodeDefinition.handlerBlurb
-                        + ". While running the new one takes over between two frames, and options becomes empty"),
-                .setting(
-                    "options", of: Self.self, \.options, changes: .always,
-                    NodeDefinition.optionsBlurb + ". While running the handler is made anew with them"),
+            properties: handlerProperties + [
                 .setting(
                     "position", of: Self.self, \.position, "Where in the call the observer sits; told in its messages"),
                 .setting("mode", of: Self.self, \.mode, "Whether the observer may write to the frames"),
@@ -94,7 +87,7 @@ final class FrameObserverElement: InPlaceTransform, ConfigurableElement, @unchec
         statistics.reset()
         let settings = settings.current
         do throws(MediaGraphError) {
-            observer = try slot.start { () throws(MediaGraphError) in try makeObserver(settings) }
+            observer = try slot.start { () throws(MediaGraphError) in try makeHandler(settings) }
             if let observer { try check(observer.mode, of: observer.name) }
         } catch {
             postError(.settings, "\(name): \(error)")
@@ -137,7 +130,8 @@ final class FrameObserverElement: InPlaceTransform, ConfigurableElement, @unchec
 
     override func setCaps(_ caps: Caps) -> Bool {
         self.caps = caps
-        slot.markChanged()
+        // The preference stays: only the observer changes that.
+        plan = nil
         return true
     }
 
@@ -145,18 +139,23 @@ final class FrameObserverElement: InPlaceTransform, ConfigurableElement, @unchec
 
     override func beforeBuffer() { if slot.takeChange() { takeOver() } }
 
-    /// Something was set since the last frame.
+    /// Another observer was set since the last frame, or the one that is there prefers something else.
     private func takeOver() {
         observer = slot.wanted
+        observer?.forgetPreference()
         plan = nil
         setPassthrough(observer?.mode != .readWrite)
     }
 
-    /// Asks for the preference where it hasn't been since something changed.
     private func makePlan(_ observer: ObserverHandle, _ caps: Caps) throws(MediaGraphError) -> ObserverPlan {
-        let preference = try observer.preference()
+        let (preference, isNew) = try observer.preference()
         let plan = try ObserverPlan(caps, preference, edits: observer.mode == .readWrite)
         self.plan = plan
+        if isNew { tell(preference, of: observer) }
+        return plan
+    }
+
+    private func tell(_ preference: FramePreference, of observer: ObserverHandle) {
         Self.log.log(
             .info, raw: instance.element,
             "observer \(observer.name) prefers \(preference.format.gstreamerName)"
@@ -169,7 +168,6 @@ final class FrameObserverElement: InPlaceTransform, ConfigurableElement, @unchec
                     ("position", settings.current.position.nick), ("format", preference.format.gstreamerName),
                     ("rotation-applied", preference.appliesRotation), ("mirror-applied", preference.appliesMirror),
                 ]))
-        return plan
     }
 
     override func transformInPlace(_ buffer: BufferAccess) -> FlowReturn {

@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// An in-place filter, not appsink → application → appsrc: that hop deadlocks in preroll, adds a thread and a queue, and
 /// loses allocation and latency queries. Without a handler it is a pass-through that touches no byte.
-final class PreprocessorElement: InPlaceTransform, ConfigurableElement, @unchecked Sendable {
+final class PreprocessorElement: InPlaceTransform, HandlerSwapping, @unchecked Sendable {
     // `@unchecked Sendable`: settings and slot are behind locks; what is marked so belongs to the streaming thread, which
     // holds GStreamer's stream lock, and to `start` and `stop`, while no data flows.
 
@@ -50,14 +50,7 @@ final class PreprocessorElement: InPlaceTransform, ConfigurableElement, @uncheck
                 PadTemplate("sink", .sink, caps: "video/x-raw(ANY)"),
                 PadTemplate("src", .source, caps: "video/x-raw(ANY)"),
             ],
-            properties: [
-                .setting(
-                    "handler", of: Self.self, \.handler, changes: .always,
-                    NodeDefinition.handlerBlurb
-                        + ". While running the new one takes over between two frames, and options becomes empty"),
-                .setting(
-                    "options", of: Self.self, \.options, changes: .always,
-                    NodeDefinition.optionsBlurb + ". While running the handler is made anew with them"),
+            properties: handlerProperties + [
                 .setting(
                     "on-error", of: Self.self, \.onError, changes: .always,
                     "What becomes of a frame whose handler throws"),
@@ -94,7 +87,7 @@ final class PreprocessorElement: InPlaceTransform, ConfigurableElement, @uncheck
         statistics.reset()
         let settings = settings.current
         do throws(MediaGraphError) {
-            handler = try slot.start { () throws(MediaGraphError) in try Self.makeHandler(settings) }
+            handler = try slot.start { () throws(MediaGraphError) in try makeHandler(settings) }
         } catch {
             postError(.settings, "\(name): \(error)")
             return false
@@ -112,11 +105,6 @@ final class PreprocessorElement: InPlaceTransform, ConfigurableElement, @uncheck
         handler = nil
         stream = nil
         return true
-    }
-
-    static func makeHandler(_ settings: PreprocessorSettings) throws(MediaGraphError) -> ProcessorHandle? {
-        guard !settings.handler.isEmpty else { return nil }
-        return try HandlerRegistry.shared.makeProcessor(settings.handler, options: settings.options)
     }
 
     // MARK: Negotiation

@@ -5,7 +5,6 @@ public enum FailurePolicy: Int32, PropertyEnum {
     case stop, pass, drop
 
     public static let typeName = "MediaGraphFailurePolicy"
-    public var nick: String { "\(self)" }
     public var blurb: String {
         switch self {
         case .stop: "The graph ends with the handler's error"
@@ -20,7 +19,6 @@ public enum LatePolicy: Int32, PropertyEnum {
     case pass, drop
 
     public static let typeName = "MediaGraphLatePolicy"
-    public var nick: String { "\(self)" }
     public var blurb: String {
         switch self {
         case .pass: "The frame goes on, late"
@@ -30,7 +28,7 @@ public enum LatePolicy: Int32, PropertyEnum {
 }
 
 /// The properties of `preprocessor`.
-struct PreprocessorSettings: Sendable {
+struct PreprocessorSettings: HandlerSettings {
     var handler = ""
     var options = ""
     var onError = FailurePolicy.stop

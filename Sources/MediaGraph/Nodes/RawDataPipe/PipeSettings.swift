@@ -66,7 +66,7 @@ public enum Synchronization: Int32, PropertyEnum {
 }
 
 /// The properties of `rawdatapipe`.
-struct PipeSettings: Sendable {
+struct PipeSettings: HandlerSettings {
     var handler = ""
     var options = ""
     var format = PipeFormat.auto

@@ -140,7 +140,7 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
         delivery.close()
     }
 
-    /// `nil` takes the handler away.
+    /// `nil` takes the handler away, also the one that `handler` names.
     private func attach(_ abi: MGVideoConsumer?) throws(MediaGraphError) {
         guard !isRunning else {
             throw .lockedWhileRunning(.init("\(name)'s handler", expected: "to be attached before the graph runs"))
@@ -148,11 +148,11 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
         guard let abi else {
             // Let go outside the lock: the end of a handler may call anything.
             let replaced = state.withLock { state in
-                defer { state.attached = nil }
-                return state.attached
+                defer { state = State() }
+                return state
             }
             withExtendedLifetime(replaced) {}
-            return
+            return clearHandlerProperties()
         }
         try checkMemoryMode(abi)
         guard abi.queues == 0 || settings.current.bufferType == .raw else {

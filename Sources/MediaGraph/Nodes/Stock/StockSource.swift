@@ -30,6 +30,14 @@ final class StockSource: Sendable {
         guard described?.isFixed ?? true else {
             throw .wrongUsage("\"\(source.name)\": the caps of an appsrc must be fixed: \(described!)")
         }
+        let streamType = (try? source.propertyText("stream-type")) ?? "stream"
+        guard streamType == "stream" else {
+            throw .wrongUsage(
+                """
+                "\(source.name)": a source's frames come once, in their order: expected stream-type=stream, got \
+                stream-type=\(streamType)
+                """)
+        }
         gate = VideoGate(
             owner: WeakElement(ElementInstance(source.raw)), marks: FrameMarks(), startsEarly: true)
         lifecycle = SourceLifecycle(gate)
@@ -117,6 +125,8 @@ final class StockSource: Sendable {
             return phase
         }
         if was != .idle { lifecycle.uninitialize() }
+        // Those of what was sent last would be announced ahead of what the next run sends.
+        if let described { source.describe(described) }
     }
 
     // MARK: The streaming thread

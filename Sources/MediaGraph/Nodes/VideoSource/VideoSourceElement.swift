@@ -18,7 +18,7 @@ import Synchronization
 final class VideoSourceElement: PushSource, ConfigurableElement, @unchecked Sendable {
     // `@unchecked Sendable`: constants, and state behind locks.
 
-    struct Settings: Sendable {
+    struct Settings: HandlerSettings {
         var handler = ""
         var options = ""
         var pace = Pace.live
@@ -98,11 +98,12 @@ final class VideoSourceElement: PushSource, ConfigurableElement, @unchecked Send
         NodeDoor.install(Self.door.pointer, on: instance)
     }
 
-    /// `nil` takes the source away.
+    /// `nil` takes the source away, also the one that `handler` names.
     private func attach(_ abi: MGVideoSource?) throws(MediaGraphError) {
         try lifecycle.attach(
             to: name, isInNull: isInNull, handler: settings.current.handler,
             abi.map { abi in { VideoSourceHandle(abi) } })
+        if abi == nil { clearHandlerProperties() }
     }
 
     func validate(_ proposed: Settings, changing property: String) throws(PropertyRefused) {

@@ -29,17 +29,23 @@ enum ObserverHarness {
         _ format: VideoFormat, _ width: Int, _ height: Int, _ preference: FramePreference = FramePreference(),
         observe: @escaping @Sendable (borrowing VideoFrame) throws -> Verdict
     ) throws -> Harness {
-        let element = try element(.readOnly)
-        try NodeDoor.attach(MGFrameObserver(Observer(preference: preference, body: observe), name: "test"), to: element)
-        return make(element, format, width, height)
+        let observer = Observer(preference: preference, body: observe)
+        return try make(MGFrameObserver(observer, name: "test"), format, width, height)
     }
 
     static func make(
         _ format: VideoFormat, _ width: Int, _ height: Int, _ preference: FramePreference = FramePreference(),
         edit: @escaping @Sendable (inout VideoFrame) throws -> Verdict
     ) throws -> Harness {
-        let element = try element(.readWrite)
-        try NodeDoor.attach(MGFrameObserver(Editor(preference: preference, body: edit), name: "test"), to: element)
+        let editor = Editor(preference: preference, body: edit)
+        return try make(MGFrameObserver(editor, name: "test"), format, width, height)
+    }
+
+    private static func make(
+        _ observer: MGFrameObserver, _ format: VideoFormat, _ width: Int, _ height: Int
+    ) throws -> Harness {
+        let element = try element(observer.edits == 0 ? .readOnly : .readWrite)
+        try NodeDoor.attach(observer, to: element)
         return make(element, format, width, height)
     }
 

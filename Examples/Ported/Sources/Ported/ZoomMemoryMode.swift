@@ -1,0 +1,47 @@
+import MediaGraph
+
+// Zoom Video SDK, "Raw data": the memory modes in ZoomVideoSDKInitParams (videoRawdataMemoryMode and
+// shareRawdataMemoryMode; audio has no pipe).
+//
+// What the original gets wrong: the mode is chosen once, before anybody knows who will receive what, and nothing in a callback
+// tells which it is: a pointer that is kept in stack mode is read after its memory is gone, and a frame that isn't released in
+// heap mode stays for ever. Here each pipe has its own `memory-mode`; a borrowed frame that is kept doesn't compile, an owned
+// one is released by Swift; and a receiver that contradicts the mode is refused when it is attached.
+
+extension Sample {
+    static let zoomMemoryMode = Sample(
+        name: "zoom-memory-mode", summary: "heap-based memory for video and share, read after the graph has gone"
+    ) { frames in
+        let lines = Lines()
+        var kept: [(pipe: String, frames: [OwnedVideoFrame])] = []
+        do {
+            let graph = try Graph(
+                """
+                videosource name=user pace=fast ! rawdatapipe name=video memory-mode=heap
+                videosource name=screen pace=fast ! rawdatapipe name=share memory-mode=heap
+                """)
+            try graph.videoSource("user").attach(Camera(frames: frames))
+            try graph.videoSource("screen").attach(Camera(frames: frames))
+            // A closure that borrows its frames is for memory-mode=stack.
+            do { try graph.rawDataPipe("video").receive { _ in } } catch { lines.add("refused: \(error)") }
+            let video = try graph.rawDataPipe("video").frames
+            let share = try graph.rawDataPipe("share").frames
+            try await graph.start()
+            async let videoFrames = collect(video)
+            async let shareFrames = collect(share)
+            kept = try await [("video", videoFrames), ("share", shareFrames)]
+            await graph.stop()
+        }
+        // Owned frames stay as they are for as long as somebody holds them, whatever became of their pipe.
+        for (pipe, frames) in kept {
+            for frame in frames { lines.add("\(pipe): first luma \(try frame.packedBytes()[0])") }
+        }
+        return lines.all
+    }
+
+    private static func collect(_ frames: FrameSequence) async throws -> [OwnedVideoFrame] {
+        var all: [OwnedVideoFrame] = []
+        for try await frame in frames { all.append(frame) }
+        return all
+    }
+}

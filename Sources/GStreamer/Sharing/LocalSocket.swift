@@ -1,0 +1,160 @@
+import CGIO
+import Foundation
+
+/// Messages between processes of one machine, each whole or not at all, in order, some with a file (a Unix socket of
+/// type SEQPACKET).
+///
+/// `@unchecked Sendable`: a GSocket is safe from any thread.
+public final class LocalSocket: @unchecked Sendable {
+    private let raw: UnsafeMutablePointer<GSocket>
+    private let end = g_cancellable_new()!
+
+    public struct Failure: Error, CustomStringConvertible {
+        public let description: String
+
+        fileprivate init(_ error: UnsafeMutablePointer<GError>?) {
+            description = error.map { String(cString: $0.pointee.message) } ?? "unknown"
+            free(error)
+        }
+    }
+
+    public enum Outcome: Sendable {
+        case sent
+        /// The other side doesn't read.
+        case full
+        case closed
+    }
+
+    /// The longest message.
+    private static let limit = 1 << 16
+
+    private init(taking raw: UnsafeMutablePointer<GSocket>) {
+        self.raw = raw
+        g_socket_set_blocking(raw, 0)
+    }
+
+    deinit {
+        g_object_unref(raw)
+        g_object_unref(end)
+    }
+
+    private static func make() throws(Failure) -> LocalSocket {
+        var error: UnsafeMutablePointer<GError>?
+        guard
+            let raw = g_socket_new(
+                G_SOCKET_FAMILY_UNIX, G_SOCKET_TYPE_SEQPACKET, G_SOCKET_PROTOCOL_DEFAULT, &error)
+        else { throw Failure(error) }
+        return LocalSocket(taking: raw)
+    }
+
+    private static func address(_ path: String) -> UnsafeMutablePointer<GSocketAddress> {
+        g_unix_socket_address_new(path)
+    }
+
+    /// Waits for others at this path, which must be free.
+    public static func listening(at path: String) throws(Failure) -> LocalSocket {
+        let socket = try make()
+        let address = address(path)
+        defer { g_object_unref(address) }
+        var error: UnsafeMutablePointer<GError>?
+        guard g_socket_bind(socket.raw, address, 0, &error) != 0, g_socket_listen(socket.raw, &error) != 0 else {
+            throw Failure(error)
+        }
+        return socket
+    }
+
+    /// Throws at once where nobody listens.
+    public static func connected(to path: String) throws(Failure) -> LocalSocket {
+        let socket = try make()
+        let address = address(path)
+        defer { g_object_unref(address) }
+        var error: UnsafeMutablePointer<GError>?
+        guard g_socket_connect(socket.raw, address, nil, &error) != 0 else { throw Failure(error) }
+        return socket
+    }
+
+    /// The next who connects; waits. `nil` after `close`.
+    public func accept() -> LocalSocket? {
+        while waitForInput() {
+            if let raw = g_socket_accept(self.raw, nil, nil) { return LocalSocket(taking: raw) }
+        }
+        return nil
+    }
+
+    /// Never waits. The descriptor stays the caller's.
+    public func send(_ message: Data, descriptor: Int32? = nil) -> Outcome {
+        message.withUnsafeBytes { bytes in
+            var vector = GOutputVector(buffer: bytes.baseAddress, size: gsize(bytes.count))
+            var message: UnsafeMutablePointer<GSocketControlMessage>?
+            if let descriptor {
+                let files = g_unix_fd_message_new()!
+                g_unix_fd_message_append_fd(
+                    UnsafeMutableRawPointer(files).assumingMemoryBound(to: GUnixFDMessage.self), descriptor, nil)
+                message = files
+            }
+            defer { if let message { g_object_unref(message) } }
+            var error: UnsafeMutablePointer<GError>?
+            let count: Int32 = message == nil ? 0 : 1
+            let sent = g_socket_send_message(raw, nil, &vector, 1, &message, count, Int32(MSG_NOSIGNAL), nil, &error)
+            guard sent < 0 else { return .sent }
+            defer { free(error) }
+            return g_error_matches(error, g_io_error_quark(), Int32(G_IO_ERROR_WOULD_BLOCK.rawValue)) != 0
+                ? .full : .closed
+        }
+    }
+
+    /// The next message, with its file, which is the caller's to close; waits. `nil` when the other side, or this one, has
+    /// closed.
+    public func receive() -> (message: Data, descriptor: Int32?)? {
+        while waitForInput() {
+            var descriptor: Int32?
+            var messages: UnsafeMutablePointer<UnsafeMutablePointer<GSocketControlMessage>?>?
+            var count: Int32 = 0
+            var error: UnsafeMutablePointer<GError>?
+            let message = withUnsafeTemporaryAllocation(byteCount: Self.limit, alignment: 1) { bytes -> Data? in
+                var vector = GInputVector(buffer: bytes.baseAddress, size: gsize(bytes.count))
+                let read = g_socket_receive_message(raw, nil, &vector, 1, &messages, &count, nil, nil, &error)
+                guard read > 0 else { return nil }
+                return Data(bytes[..<Int(read)])
+            }
+            for index in 0..<Int(count) {
+                guard let message = messages?[index] else { continue }
+                let files = UnsafeMutableRawPointer(message).assumingMemoryBound(to: GUnixFDMessage.self)
+                var length: Int32 = 0
+                if g_type_check_instance_is_a(
+                    UnsafeMutableRawPointer(message).assumingMemoryBound(to: GTypeInstance.self),
+                    g_unix_fd_message_get_type()) != 0,
+                    let list = g_unix_fd_message_steal_fds(files, &length)
+                {
+                    for place in 0..<Int(length) {
+                        // One is all that a message has; a peer that sends more wants to fill our table.
+                        if descriptor == nil { descriptor = list[place] } else { closeFile(list[place]) }
+                    }
+                    g_free(list)
+                }
+                g_object_unref(message)
+            }
+            g_free(messages)
+            if let message { return (message, descriptor) }
+            let isEmpty = g_error_matches(error, g_io_error_quark(), Int32(G_IO_ERROR_WOULD_BLOCK.rawValue)) != 0
+            free(error)
+            guard isEmpty else { return nil }
+        }
+        return nil
+    }
+
+    private func waitForInput() -> Bool {
+        g_socket_condition_wait(raw, GIOCondition(rawValue: G_IO_IN.rawValue), end, nil) != 0
+    }
+
+    /// Whoever waits goes on, on both sides.
+    public func close() {
+        g_cancellable_cancel(end)
+        g_socket_shutdown(raw, 1, 1, nil)
+    }
+}
+
+/// `close` is the socket's own here.
+private func closeFile(_ descriptor: Int32) { close(descriptor) }
+
+private func free(_ error: UnsafeMutablePointer<GError>?) { if let error { g_error_free(error) } }

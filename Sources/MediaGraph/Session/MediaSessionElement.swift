@@ -1,0 +1,211 @@
+import GStreamer
+import Synchronization
+
+/// `mediasession`: one user's place in a room, with a pad for each stream that goes in or comes out.
+///
+/// A bin: an appsink behind each pad that sends, a live source behind each that reads. Live as a whole, so that a graph
+/// reaches PLAYING whether or not anybody else is there.
+final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sendable {
+    // `@unchecked Sendable`: constants, and state behind locks.
+
+    struct Settings: Sendable {
+        var room = "default"
+        var user = ""
+        var transport = SessionTransport.room
+    }
+
+    static let defaultSettings = Settings()
+    let settings = SettingsStore(defaultSettings)
+
+    private struct Output: Sendable {
+        let key: OutputKey
+        let pad: GhostPad
+        let element: Element
+        let reader: StreamReader
+        var stream: RoomStream?
+
+        func join() {
+            guard let stream else { return }
+            element.staticPad("src")?.setStreamID(stream.id)
+            stream.add(reader)
+        }
+    }
+
+    private struct Input: Sendable {
+        let pad: GhostPad
+        let publisher: StreamPublisher
+    }
+
+    private struct State: Sendable {
+        var inputs: [Input] = []
+        var outputs: [Output] = []
+        var membership: Membership?
+    }
+
+    private let state = Mutex(State())
+
+    static let log = DebugCategory("mediasession", "MediaGraph media session")
+
+    private static let videoCaps = "\(BufferType.native.caps); \(BufferType.encoded.caps)"
+    private static let soundCaps = "audio/x-raw"
+
+    override class var declaration: ElementDeclaration {
+        ElementDeclaration(
+            factoryName: "mediasession", typeName: "GstMediaSession", longName: "Media session",
+            classification: "Source/Sink/Network",
+            summary: "A user's place in a room: sends camera, microphone and share, and reads everybody else's",
+            author: NodeDefinition.author,
+            padTemplates: StreamKind.allCases.map {
+                PadTemplate($0.inputPad, .sink, .request, caps: $0.isSound ? soundCaps : videoCaps)
+            } + [PadTemplate("preview", .source, .request, caps: videoCaps)]
+                + StreamKind.allCases.map {
+                    PadTemplate("\($0.outputPrefix)%s", .source, .request, caps: $0.isSound ? soundCaps : videoCaps)
+                },
+            properties: [
+                .setting("room", of: Self.self, \.room, "Whoever names the same room meets there"),
+                .setting(
+                    "user", of: Self.self, \.user, "The name by which the others know this user; empty: the element's"),
+                .setting("transport", of: Self.self, \.transport, "What carries the streams between users"),
+            ],
+            messages: SessionMessage.declarations,
+            abiVersion: NodeDefinition.abiVersion)
+    }
+
+    private var user: String {
+        let user = settings.current.user
+        return user.isEmpty ? name : user
+    }
+
+    func validate(_ proposed: Settings, changing property: String) throws(PropertyRefused) {
+        // A stream's ID is room/user/kind.
+        if proposed.user.contains("/") || proposed.room.contains("/") {
+            throw PropertyRefused("a name has no slash")
+        }
+        if proposed.room.isEmpty { throw PropertyRefused("a room has a name") }
+    }
+
+    override func changeState(_ change: StateChange) -> StateChangeResult {
+        if case .readyToPaused = change {
+            do throws(MediaGraphError) { try join() } catch {
+                postError(.settings, "\(name): \(error)")
+                return .failure
+            }
+        }
+        if case .pausedToPlaying = change {
+            for input in state.withLock({ $0.inputs }) { input.publisher.playing() }
+        }
+        let result = super.changeState(change)
+        switch change {
+        case .readyToPaused where result == .failure: leave()
+        case .pausedToReady: leave()
+        // Also without a pad that reads: whoever waits in the graph for somebody else mustn't keep it from PLAYING.
+        case .readyToPaused, .playingToPaused: return result == .failure ? result : .noPreroll
+        default: break
+        }
+        return result
+    }
+
+    // MARK: The room
+
+    private func join() throws(MediaGraphError) {
+        let membership = Membership(user: user, room: Room.named(settings.current.room), owner: WeakElement(instance))
+        try membership.join()
+        let (inputs, outputs) = state.withLock { state in
+            state.membership = membership
+            for index in state.outputs.indices {
+                state.outputs[index].stream = membership.stream(state.outputs[index].key)
+            }
+            return (state.inputs, state.outputs)
+        }
+        for output in outputs { output.join() }
+        for input in inputs {
+            input.publisher.join(membership.room.stream(StreamKey(user: membership.user, kind: input.publisher.kind)))
+        }
+        Self.log.log(.info, element, "\(membership.user) joined room \(membership.room.name)")
+    }
+
+    private func leave() {
+        let (inputs, outputs, membership) = state.withLock { state in
+            defer {
+                state.membership = nil
+                for index in state.outputs.indices { state.outputs[index].stream = nil }
+            }
+            return (state.inputs, state.outputs, state.membership)
+        }
+        for input in inputs { input.publisher.join(nil) }
+        for output in outputs { output.stream?.remove(output.reader) }
+        membership?.leave()
+    }
+
+    // MARK: Pads
+
+    override func requestPad(_ template: String, name: String?) -> GhostPad? {
+        if let kind = StreamKind(rawValue: template) { return requestInput(kind) }
+        guard let key = OutputKey(template: template, name: name) else {
+            postWarning(
+                .settings, "\(self.name): \(template) is asked for by a user's name, such as \(template.dropLast(2))bob"
+            )
+            return nil
+        }
+        return requestOutput(key)
+    }
+
+    private func requestInput(_ kind: StreamKind) -> GhostPad? {
+        guard !isRunning else {
+            postWarning(.settings, "\(name): \(kind.inputPad) is refused: link it before the session is joined")
+            return nil
+        }
+        guard !state.withLock({ $0.inputs.contains { $0.publisher.kind == kind } }),
+            let publisher = StreamPublisher(kind, owner: WeakElement(instance)),
+            let target = publisher.appSink.staticPad("sink")
+        else { return nil }
+        add(publisher.appSink)
+        let pad = addGhostPad(kind.inputPad, target: target)
+        pad.chainToTarget()
+        state.withLock { $0.inputs.append(Input(pad: pad, publisher: publisher)) }
+        return pad
+    }
+
+    /// At any time: subscribing.
+    private func requestOutput(_ key: OutputKey) -> GhostPad? {
+        let membership = state.withLock { state in
+            state.outputs.contains { $0.key == key } ? nil : Optional(state.membership)
+        }
+        guard let membership else {
+            postWarning(.settings, "\(name): \(key.padName) is linked already: put a tee behind it")
+            return nil
+        }
+        let stream = membership?.stream(key)
+        guard let (source, reader) = SessionReceiver.make(bound: key.bound), let target = source.staticPad("src")
+        else { return nil }
+        add(source)
+        let pad = addGhostPad(key.padName, template: key.template, target: target)
+        // A subscription may be there before what reads it, and after.
+        pad.losesBuffersWhileUnlinked()
+        let output = Output(key: key, pad: pad, element: source, reader: reader, stream: stream)
+        state.withLock { $0.outputs.append(output) }
+        output.join()
+        source.syncStateWithParent()
+        return pad
+    }
+
+    override func releasePad(_ pad: GhostPad) {
+        if let input = state.withLock({ state in
+            state.inputs.firstIndex { $0.pad.isSame(as: pad) }.map { state.inputs.remove(at: $0) }
+        }) {
+            input.publisher.join(nil)
+            remove(pad)
+            remove(input.publisher.appSink)
+            input.publisher.appSink.removeDelegate()
+            return
+        }
+        guard
+            let output = state.withLock({ state in
+                state.outputs.firstIndex { $0.pad.isSame(as: pad) }.map { state.outputs.remove(at: $0) }
+            })
+        else { return }
+        output.stream?.remove(output.reader)
+        remove(output.element)
+        remove(pad)
+    }
+}

@@ -1,0 +1,32 @@
+import GStreamer
+import Synchronization
+
+/// A session's user in a room: what the room tells it goes out on the bus.
+final class Membership: RoomMember {
+    let user: String
+    let room: Room
+    private let owner: WeakElement
+    /// Of whom it has been told: those who come while it comes are told of twice.
+    private let known = Mutex<Set<String>>([])
+
+    init(user: String, room: Room, owner: WeakElement) {
+        self.user = user
+        self.room = room
+        self.owner = owner
+    }
+
+    func join() throws(MediaGraphError) { try room.join(self) }
+    func leave() { room.leave(self) }
+
+    func stream(_ key: OutputKey) -> RoomStream { room.stream(key.stream(of: user)) }
+
+    func joined(_ user: String) {
+        guard known.withLock({ $0.insert(user).inserted }) else { return }
+        owner.post(SessionMessage.joined(user, room: room.name))
+    }
+
+    func left(_ user: String) {
+        guard known.withLock({ $0.remove(user) }) != nil else { return }
+        owner.post(SessionMessage.left(user, room: room.name))
+    }
+}

@@ -1,0 +1,48 @@
+/// Which stream one of a session's source pads gives.
+enum OutputKey: Sendable, Hashable {
+    /// `preview`: what the user's own camera sends.
+    case preview
+    /// `video_bob` and the like.
+    case of(StreamKey)
+
+    /// From what a pad is asked for by; `nil` without a user's name.
+    init?(template: String, name: String?) {
+        if template == "preview" {
+            self = .preview
+            return
+        }
+        guard let kind = StreamKind.allCases.first(where: { template == "\($0.outputPrefix)%s" }), let name,
+            name.hasPrefix(kind.outputPrefix), name.count > kind.outputPrefix.count
+        else { return nil }
+        self = .of(StreamKey(user: String(name.dropFirst(kind.outputPrefix.count)), kind: kind))
+    }
+
+    func stream(of user: String) -> StreamKey {
+        switch self {
+        case .preview: StreamKey(user: user, kind: .camera)
+        case .of(let key): key
+        }
+    }
+
+    var template: String {
+        switch self {
+        case .preview: "preview"
+        case .of(let key): "\(key.kind.outputPrefix)%s"
+        }
+    }
+
+    var padName: String {
+        switch self {
+        case .preview: "preview"
+        case .of(let key): "\(key.kind.outputPrefix)\(key.user)"
+        }
+    }
+
+    /// Blocks of sound are small, and one that is lost is heard: half a second of them may wait. Of pictures the newest counts.
+    var bound: Int {
+        switch self {
+        case .preview: 2
+        case .of(let key): key.kind.isSound ? 50 : 2
+        }
+    }
+}

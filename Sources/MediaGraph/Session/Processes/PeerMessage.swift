@@ -1,0 +1,62 @@
+import Foundation
+import GStreamer
+
+/// What processes of a room tell each other: JSON, one a message.
+enum PeerMessage: Sendable, Codable {
+    /// First on every connection: who is there.
+    case hello(version: Int, users: [String])
+    case joined(String)
+    case left(String)
+    /// The other side wants a stream of this one's, or no longer.
+    case read(StreamKey)
+    case unread(StreamKey)
+    // What a stream's readers are told.
+    case begin(StreamKey)
+    case caps(StreamKey, SharedCaps)
+    /// How much later than its timestamps a buffer may come, in nanoseconds.
+    case latency(StreamKey, UInt64)
+    case status(StreamKey, Bool)
+    /// Its bytes lie in shared memory; the message has that memory's file the first time.
+    case buffer(StreamKey, SharedBuffer)
+    /// The bytes are no longer needed.
+    case release(memory: UInt64)
+    /// The memory won't be used again.
+    case forget(memory: UInt64)
+
+    /// Raised when processes of different versions could no longer talk.
+    static let version = 1
+
+    var bytes: Data {
+        // Nothing in a message can't be encoded.
+        (try? JSONEncoder().encode(self)) ?? Data()
+    }
+
+    /// `nil` for what is no message of this version.
+    init?(_ bytes: Data) {
+        guard let message = try? JSONDecoder().decode(PeerMessage.self, from: bytes) else { return nil }
+        if case .hello(let version, _) = message, version != Self.version { return nil }
+        self = message
+    }
+}
+
+/// Caps on their way to another process.
+struct SharedCaps: Sendable, Codable {
+    let caps: Caps
+
+    init(_ caps: Caps) { self.caps = caps }
+
+    init(from decoder: any Decoder) throws {
+        let text = try decoder.singleValueContainer().decode(String.self)
+        // What isn't even a media type GStreamer complains of as of a programmer's fault.
+        guard text.wholeMatch(of: /[a-z]+\/[a-z0-9.+-]+([,(].*)?/) != nil, let caps = Caps(text), caps.isFixed else {
+            throw DecodingError.dataCorrupted(
+                .init(codingPath: decoder.codingPath, debugDescription: "no caps: \(text)"))
+        }
+        self.caps = caps
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode("\(caps)")
+    }
+}

@@ -1,0 +1,105 @@
+import Foundation
+import GStreamer
+import Synchronization
+
+/// Another process of a room: its users, the streams that this one reads of it, and those that it reads of this one.
+///
+/// One thread receives. Whatever it sends that makes no sense ends the connection: its users have left then.
+final class RoomPeer: Sendable {
+    private struct State: Sendable {
+        var users: Set<String> = []
+        var memories: [UInt64: SharedMemory] = [:]
+    }
+
+    private let socket: LocalSocket
+    private let room: RoomLink
+    private let state = Mutex(State())
+
+    init(_ socket: LocalSocket, room: RoomLink) {
+        self.socket = socket
+        self.room = room
+    }
+
+    func start() { NativeThread("room-peer") { [self] in run() }.detach() }
+
+    func close() { socket.close() }
+
+    /// What can't be sent at once will never be: the other side is stuck, and as good as gone.
+    func send(_ message: PeerMessage) {
+        if socket.send(message.bytes) != .sent { socket.close() }
+    }
+
+    /// A buffer that can't be sent at once is lost to this one; false then.
+    func send(_ bytes: Data, descriptor: Int32?) -> Bool { socket.send(bytes, descriptor: descriptor) == .sent }
+
+    private func run() {
+        while let (bytes, descriptor) = socket.receive() {
+            let file = descriptor.map(ReceivedFile.init)
+            guard let message = PeerMessage(bytes), handle(message, file) else { break }
+        }
+        socket.close()
+        let users = state.withLock { state in
+            state.memories.removeAll()
+            return state.users
+        }
+        for user in users.sorted() { room.left(user, with: self) }
+        room.remove(self)
+    }
+
+    /// False for what makes no sense.
+    private func handle(_ message: PeerMessage, _ file: ReceivedFile?) -> Bool {
+        switch message {
+        case .hello(_, let users):
+            for user in users { join(user) }
+        case .joined(let user): join(user)
+        case .left(let user):
+            guard state.withLock({ $0.users.remove(user) }) != nil else { return false }
+            room.left(user, with: self)
+        case .read(let key): room.forward(key, to: self)
+        case .unread(let key): room.stopForwarding(key, to: self)
+        case .release(let memory): room.release(memory, by: self)
+        case .forget(let memory): state.withLock { $0.memories[memory] = nil }
+        case .begin(let key): stream(key)?.begin()
+        case .caps(let key, let caps): stream(key)?.setCaps(caps.caps)
+        case .latency(let key, let time): stream(key)?.setTiming(.machine(latency: ClockTime(nanoseconds: time)))
+        case .status(let key, let isOn): _ = stream(key)?.setStatus(isOn)
+        case .buffer(let key, let shared): return show(shared, on: stream(key), file)
+        }
+        return true
+    }
+
+    /// `nil` for one that nobody reads here any more: messages may still be under way.
+    private func stream(_ key: StreamKey) -> RoomStream? {
+        state.withLock { $0.users.contains(key.user) } ? room.remoteStream(key) : nil
+    }
+
+    private func join(_ user: String) {
+        guard state.withLock({ $0.users.insert(user).inserted }) else { return }
+        room.joined(user, with: self)
+    }
+
+    private func show(_ shared: SharedBuffer, on stream: RoomStream?, _ file: ReceivedFile?) -> Bool {
+        if let file {
+            guard let memory = SharedMemory(taking: file.take(), size: shared.capacity) else { return false }
+            state.withLock { $0.memories[shared.memory] = memory }
+        }
+        guard let memory = state.withLock({ $0.memories[shared.memory] }) else { return false }
+        let socket = socket
+        let buffer = memory.buffer(count: shared.length) {
+            // As good as sent, or there is nobody who waits for it.
+            _ = socket.send(PeerMessage.release(memory: shared.memory).bytes)
+        }
+        guard let buffer else { return false }
+        shared.describe(buffer.access)
+        stream?.send(buffer.access)
+        return true
+    }
+}
+
+/// A file that came with a message; closed unless it is taken.
+private final class ReceivedFile: Sendable {
+    private let descriptor: Mutex<Int32?>
+    init(_ descriptor: Int32) { self.descriptor = Mutex(descriptor) }
+    deinit { if let descriptor = descriptor.withLock({ $0 }) { _ = SharedMemory(taking: descriptor, size: 0) } }
+    func take() -> Int32 { descriptor.withLock { $0.take() } ?? -1 }
+}

@@ -1,0 +1,47 @@
+import GStreamer
+
+/// What a buffer in shared memory says beside its bytes.
+struct SharedBuffer: Sendable, Codable {
+    /// Which memory: its number with the process that made it.
+    var memory: UInt64
+    /// How large that memory is as a whole.
+    var capacity: Int
+    var length: Int
+    /// The presentation timestamp on the machine's monotonic clock, which all processes share; nanoseconds.
+    var moment: UInt64?
+    var duration: UInt64?
+    /// How the planes lie, where not as the caps say by default.
+    var layout: VideoLayout?
+    /// Degrees clockwise.
+    var rotation: Int32
+    var flip: Int32
+    /// Unix nanoseconds.
+    var captureTime: UInt64?
+    var isGap: Bool
+
+    init(_ buffer: BufferAccess, in memory: UInt64, capacity: Int, moment: ClockTime?) {
+        self.memory = memory
+        self.capacity = capacity
+        length = buffer.size
+        self.moment = moment?.nanoseconds
+        duration = buffer.duration?.nanoseconds
+        layout = buffer.videoLayout
+        rotation = Rotation(of: buffer).rawValue
+        flip = Flip(of: buffer).rawValue
+        captureTime = buffer.captureTime
+        isGap = buffer.isGap
+    }
+
+    /// Says the same of another buffer.
+    func describe(_ buffer: BufferAccess) {
+        buffer.presentationTimestamp = moment.map(ClockTime.init(nanoseconds:))
+        buffer.duration = duration.map(ClockTime.init(nanoseconds:))
+        if let layout { buffer.setVideoLayout(layout) }
+        if let rotation = Rotation(rawValue: rotation), rotation != .none {
+            Rotation.meta.set(rotation.rawValue, on: buffer)
+        }
+        if let flip = Flip(rawValue: flip), flip != .none { Flip.meta.set(flip.rawValue, on: buffer) }
+        if let captureTime { buffer.setCaptureTime(captureTime) }
+        buffer.isGap = isGap
+    }
+}

@@ -1,0 +1,122 @@
+import GStreamer
+import Synchronization
+
+/// Hands one of this process's streams to other processes: a reader like any other, whose thread copies each buffer once
+/// into shared memory for all of them.
+final class StreamForwarder: Sendable {
+    private struct State: Sendable {
+        var peers: [RoomPeer] = []
+        var pool = SharedMemoryPool<ObjectIdentifier> { memoryCount.wrappingAdd(1, ordering: .relaxed).newValue }
+        // What those who come later are told.
+        var hasBegun = false
+        var caps: Caps?
+        var timing: StreamTiming?
+        var isOn = false
+    }
+
+    private static let memoryCount = Atomic<UInt64>(0)
+
+    let stream: RoomStream
+    private let reader: StreamReader
+    private let state = Mutex(State())
+    private let thread = Mutex<NativeThread?>(nil)
+
+    init(_ stream: RoomStream) {
+        self.stream = stream
+        reader = StreamReader(bound: OutputKey.of(stream.key).bound)
+        reader.play()
+    }
+
+    func start() {
+        stream.add(reader)
+        thread.withLock { $0 = NativeThread("room-forwarder") { [self] in run() } }
+    }
+
+    /// Ends its thread.
+    func stop() {
+        stream.remove(reader)
+        reader.end()
+        thread.withLock { $0.take() }?.join()
+    }
+
+    func add(_ peer: RoomPeer) {
+        state.withLock { state in
+            guard !state.peers.contains(where: { $0 === peer }) else { return }
+            state.peers.append(peer)
+            guard state.hasBegun else { return }
+            peer.send(.begin(stream.key))
+            if let caps = state.caps { peer.send(.caps(stream.key, SharedCaps(caps))) }
+            if let timing = state.timing { peer.send(.latency(stream.key, timing.latency.nanoseconds)) }
+            if state.isOn { peer.send(.status(stream.key, true)) }
+        }
+    }
+
+    /// True when nobody is left.
+    func remove(_ peer: RoomPeer) -> Bool {
+        state.withLock { state in
+            state.peers.removeAll { $0 === peer }
+            state.pool.remove(ObjectIdentifier(peer))
+            return state.peers.isEmpty
+        }
+    }
+
+    func release(_ memory: UInt64, by peer: RoomPeer) {
+        state.withLock { $0.pool.release(memory, ObjectIdentifier(peer)) }
+    }
+
+    private func run() {
+        while true {
+            switch reader.next() {
+            case .buffer(let buffer): show(buffer)
+            case .signal(let signal): tell(signal)
+            case .idle, .flush: continue
+            case .end: return
+            }
+        }
+    }
+
+    private func tell(_ signal: StreamReader.Signal) {
+        state.withLock { state in
+            let message: PeerMessage
+            switch signal {
+            case .begin:
+                (state.hasBegun, state.caps, state.timing, state.isOn) = (true, nil, nil, false)
+                message = .begin(stream.key)
+            case .caps(let caps):
+                state.caps = caps
+                message = .caps(stream.key, SharedCaps(caps))
+            case .timing(let timing):
+                state.timing = timing
+                message = .latency(stream.key, timing.latency.nanoseconds)
+            case .status(let isOn):
+                state.isOn = isOn
+                message = .status(stream.key, isOn)
+            }
+            for peer in state.peers { peer.send(message) }
+        }
+    }
+
+    private func show(_ buffer: UnmanagedBuffer) {
+        let (place, timing) = state.withLock { ($0.pool.free(buffer.access.size, holders: $0.peers.count), $0.timing) }
+        guard let place, place.memory.copy(buffer.access) else { return reader.lose(buffer) }
+        let taken = buffer.take()
+        let moment = taken.access.presentationTimestamp.flatMap { timing?.moment(of: $0) }
+        let message = PeerMessage.buffer(
+            stream.key,
+            SharedBuffer(taken.access, in: place.id, capacity: place.memory.size, moment: moment))
+        let bytes = message.bytes
+        state.withLock { state in
+            for peer in state.peers {
+                if let replaced = place.replaced { peer.send(.forget(memory: replaced)) }
+                let holder = ObjectIdentifier(peer)
+                guard state.pool.hasRoom(holder) else {
+                    reader.statistics.countDrop()
+                    continue
+                }
+                let file = state.pool.isNew(place.id, to: holder) ? place.memory.descriptor : nil
+                if peer.send(bytes, descriptor: file) { state.pool.hold(place.id, holder) }
+            }
+        }
+        reader.statistics.countFrame()
+    }
+}

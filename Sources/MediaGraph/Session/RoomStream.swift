@@ -1,0 +1,111 @@
+import GStreamer
+import Synchronization
+
+/// One user's stream of one kind, whether that user is there or not: readers come and go by themselves, and each gets every
+/// buffer by reference. Nothing is kept for those who come later but what the stream is.
+///
+/// One lock, held while a buffer is put into the readers' queues, so that a reader that has been removed gets no more.
+final class RoomStream: Sendable {
+    fileprivate struct State: Sendable {
+        var readers: [StreamReader] = []
+        var isPublished = false
+        var caps: Caps?
+        var timing: StreamTiming?
+        var isOn = false
+    }
+
+    let key: StreamKey
+    /// `room/user/kind`.
+    let id: String
+    private let state = Mutex(State())
+
+    /// Called when the first reader has come or the last has gone, with no lock held.
+    private let demandChanged: @Sendable () -> Void
+
+    init(_ key: StreamKey, room: String, demandChanged: @escaping @Sendable () -> Void = {}) {
+        self.key = key
+        self.demandChanged = demandChanged
+        id = "\(room)/\(key.user)/\(key.kind.name)"
+    }
+
+    // MARK: Readers
+
+    func add(_ reader: StreamReader) {
+        state.withLock { state in
+            state.readers.append(reader)
+            guard state.isPublished else { return }
+            reader.signal(.begin)
+            if let caps = state.caps { reader.signal(.caps(caps)) }
+            if let timing = state.timing { reader.signal(.timing(timing)) }
+            if state.isOn { reader.signal(.status(true)) }
+        }
+        demandChanged()
+    }
+
+    func remove(_ reader: StreamReader) {
+        state.withLock { $0.readers.removeAll { $0 === reader } }
+        demandChanged()
+    }
+
+    /// Whether anybody reads it.
+    var hasReaders: Bool { state.withLock { !$0.readers.isEmpty } }
+
+    // MARK: The publisher
+
+    /// The user is there and will send.
+    func begin() {
+        state.withLock { state in
+            state.isPublished = true
+            state.tell(.begin)
+        }
+    }
+
+    /// The user has gone.
+    func end() {
+        state.withLock { state in
+            if state.isOn { state.tell(.status(false)) }
+            state = State(readers: state.readers)
+        }
+    }
+
+    func setCaps(_ caps: Caps) {
+        state.withLock { state in
+            state.caps = caps
+            state.tell(.caps(caps))
+        }
+    }
+
+    func setTiming(_ timing: StreamTiming) {
+        state.withLock { state in
+            state.timing = timing
+            state.tell(.timing(timing))
+        }
+    }
+
+    /// True when it has changed.
+    func setStatus(_ isOn: Bool) -> Bool {
+        state.withLock { state in
+            guard state.isOn != isOn else { return false }
+            state.isOn = isOn
+            state.tell(.status(isOn))
+            return true
+        }
+    }
+
+    /// To every reader, by reference.
+    func send(_ buffer: BufferAccess) {
+        var lost: [(StreamReader, UnmanagedBuffer)] = []
+        state.withLock { state in
+            for reader in state.readers {
+                if let buffer = reader.offer(buffer) { lost.append((reader, buffer)) }
+            }
+        }
+        for (reader, buffer) in lost { reader.lose(buffer) }
+    }
+}
+
+extension RoomStream.State {
+    fileprivate func tell(_ signal: StreamReader.Signal) {
+        for reader in readers { reader.signal(signal) }
+    }
+}

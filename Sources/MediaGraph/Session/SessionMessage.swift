@@ -1,0 +1,47 @@
+import GStreamer
+
+/// What a session says on the bus.
+enum SessionMessage {
+    static let joinedName = "mediagraph-user-joined"
+    static let leftName = "mediagraph-user-left"
+    static let streamName = "mediagraph-user-stream"
+
+    static func joined(_ user: String, room: String) -> Structure {
+        Structure(joinedName, [("room", room), ("user", user)])
+    }
+
+    static func left(_ user: String, room: String) -> Structure {
+        Structure(leftName, [("room", room), ("user", user)])
+    }
+
+    static func stream(_ key: StreamKey, on: Bool) -> Structure {
+        Structure(streamName, [("user", key.user), ("kind", key.kind.name), ("on", on)])
+    }
+
+    /// What it is to a graph; `nil` for any other message.
+    static func event(_ structure: Structure, node: String) -> GraphEvent? {
+        guard let user: String = structure["user"] else { return nil }
+        switch structure.name {
+        case joinedName: return .userJoined(node: node, user: user)
+        case leftName: return .userLeft(node: node, user: user)
+        case streamName:
+            return .userStream(node: node, user: user, kind: structure["kind"] ?? "", isOn: structure["on"] ?? false)
+        default: return nil
+        }
+    }
+
+    static let declarations = [
+        MessageDeclaration(
+            joinedName, "Another user has come into the room, or was there when this one came",
+            fields: [("room", "string", "the room"), ("user", "string", "who")]),
+        MessageDeclaration(
+            leftName, "Another user has left the room",
+            fields: [("room", "string", "the room"), ("user", "string", "who")]),
+        MessageDeclaration(
+            streamName, "A stream that this user sends has started or stopped, or one that it reads",
+            fields: [
+                ("user", "string", "whose"), ("kind", "string", "video, videoaux, audio, share or shareaudio"),
+                ("on", "boolean", "whether it sends"),
+            ]),
+    ]
+}

@@ -1,0 +1,144 @@
+import GStreamer
+import Synchronization
+
+/// A user's stream as it comes out of a session, behind one of its pads: a live source that reads a `RoomStream`.
+///
+/// It is made by `mediasession` and known to no factory. It goes on through its user's leaving and coming back, and never
+/// ends by itself.
+///
+/// `@unchecked Sendable`: `shown` belongs to the streaming thread; the rest is constant or behind locks.
+final class SessionReceiver: PushSource, @unchecked Sendable {
+    /// What downstream has been told.
+    private struct Shown {
+        var hasBegun = false
+        var caps: Caps?
+        var isRefused = false
+        var timing: StreamTiming?
+        var segment: Segment?
+        var isOn = false
+    }
+
+    private let reader = Mutex<StreamReader?>(nil)
+    private let reportedLatency = Mutex(ClockTime.zero)
+    private var shown = Shown()
+
+    override class var declaration: ElementDeclaration {
+        ElementDeclaration(
+            factoryName: "mediasessionsrc", typeName: "GstMediaSessionSrc", longName: "Media session's stream",
+            classification: "Source", summary: "A user's stream, as mediasession hands it on",
+            author: NodeDefinition.author, padTemplates: [PadTemplate("src", .source, caps: "ANY")],
+            properties: [
+                .readOnly(
+                    "stats", of: SessionReceiver.self, default: Structure("mediagraph-stats"), "What it has counted"
+                ) {
+                    $0.reader.withLock { $0 }?.statistics.structure ?? Structure("mediagraph-stats")
+                }
+            ],
+            abiVersion: NodeDefinition.abiVersion)
+    }
+
+    /// - Parameter bound: buffers that may wait for a slow reader.
+    static func make(bound: Int) -> (element: Element, reader: StreamReader)? {
+        guard let element = try? ElementClass.make(SessionReceiver.self) else { return nil }
+        let receiver = ElementClass.implementation(of: element.element, as: SessionReceiver.self)
+        let reader = StreamReader(bound: bound)
+        receiver.reader.withLock { $0 = reader }
+        return (element, reader)
+    }
+
+    override func start() -> Bool {
+        shown = Shown()
+        reader.withLock { $0 }?.restart()
+        return true
+    }
+
+    override func changeState(_ change: StateChange) -> StateChangeResult {
+        let reader = reader.withLock { $0 }
+        if case .pausedToPlaying = change { reader?.play() }
+        let result = super.changeState(change)
+        if case .playingToPaused = change { reader?.pause() }
+        return result
+    }
+
+    override func unlock() { reader.withLock { $0 }?.flush() }
+    override func unlockStop() { reader.withLock { $0 }?.resume() }
+
+    override func endOfStreamRequested() -> Bool {
+        reader.withLock { $0 }?.end()
+        return true
+    }
+
+    override var latency: (isLive: Bool, minimum: ClockTime, maximum: ClockTime?) {
+        (true, reportedLatency.withLock { $0 }, nil)
+    }
+
+    override func create(_ buffer: inout Buffer?) -> FlowReturn {
+        guard let reader = reader.withLock({ $0 }) else { return .endOfStream }
+        while true {
+            switch reader.next() {
+            case .buffer(let next):
+                guard shown.segment != nil, !shown.isRefused else {
+                    reader.lose(next)
+                    continue
+                }
+                reader.statistics.countFrame()
+                buffer = next.take()
+                return .ok
+            case .signal(let signal): show(signal)
+            case .idle: bridge()
+            case .flush: return .flushing
+            case .end: return .endOfStream
+            }
+        }
+    }
+
+    private func show(_ signal: StreamReader.Signal) {
+        switch signal {
+        case .begin:
+            // The first of a run is the base class's own.
+            if shown.hasBegun { pushStreamStart() }
+            shown = Shown(hasBegun: true)
+        case .caps(let caps): announce(caps)
+        case .timing(let timing): announce(timing)
+        case .status(let isOn):
+            guard isOn != shown.isOn, shown.segment != nil else { return }
+            shown.isOn = isOn
+            pushSticky(StreamStatus.event(on: isOn))
+        }
+    }
+
+    /// What downstream can't take is this stream's trouble alone: it is said, and the graph goes on without it.
+    private func announce(_ caps: Caps) {
+        shown.caps = caps
+        shown.isRefused = !downstreamAccepts(caps)
+        guard !shown.isRefused else {
+            let taken = sourcePad.peerCaps().map { "\($0)" } ?? "nothing"
+            postWarning(
+                .notNegotiated, "\(name): downstream can't take this user's stream",
+                debug: "not-negotiated: the user sends \(caps); downstream takes \(taken)")
+            return
+        }
+        setCaps(caps)
+    }
+
+    private func announce(_ timing: StreamTiming) {
+        guard let clock = element.clock, let base = element.baseTime else { return }
+        shown.timing = timing
+        let segment = timing.segment(in: clock, baseTime: base)
+        shown.segment = segment
+        pushSegment(segment)
+        let changed = reportedLatency.withLock { latency in
+            defer { latency = timing.latency }
+            return latency != timing.latency
+        }
+        if changed { element.postLatencyChanged() }
+    }
+
+    /// While the user sends nothing: time goes on downstream all the same.
+    private func bridge() {
+        guard !shown.isOn, let segment = shown.segment, let now = element.currentRunningTime,
+            let timestamp = segment.timestamp(at: now)
+        else { return }
+        pushGap(at: timestamp, duration: .milliseconds(100))
+    }
+}

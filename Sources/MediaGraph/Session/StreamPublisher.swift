@@ -1,0 +1,112 @@
+import GStreamer
+import Synchronization
+
+/// What a session does with one of its user's own streams: hands it on to those who read it.
+///
+/// `@unchecked Sendable`: `caps`, `segment` and `isPublishing` belong to the streaming thread; the rest is constant or atomic.
+final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
+    let kind: StreamKind
+    let appSink: AppSink
+    let statistics = NodeStatistics()
+    private let owner: WeakElement
+    private let stream = Mutex<RoomStream?>(nil)
+    /// Counts the times that PLAYING began: the base time is another then.
+    private let plays = Atomic<Int>(0)
+    private var announced: Announced?
+
+    private struct Announced {
+        var stream: RoomStream
+        var caps: Caps?
+        var capsIdentity: UInt
+        var segment: Segment?
+        var play: Int
+    }
+
+    static let log = MediaSessionElement.log
+
+    init?(_ kind: StreamKind, owner: WeakElement) {
+        guard let appSink = AppSink(name: "\(kind.inputPad)_sink") else { return nil }
+        self.kind = kind
+        self.owner = owner
+        self.appSink = appSink
+        super.init()
+        appSink.keepsLastSample(false)
+        appSink.setPrerolls(false)
+        appSink.setProcessingDeadline(.zero)
+        appSink.setSynchronized(false)
+        appSink.setDelegate(self)
+    }
+
+    /// Before data flows, and with `nil` after it has ended.
+    func join(_ new: RoomStream?) {
+        let left = stream.withLock { stream in
+            defer { stream = new }
+            return stream
+        }
+        if let left {
+            turn(left, on: false)
+            left.end()
+        }
+        new?.begin()
+    }
+
+    func playing() { plays.wrappingAdd(1, ordering: .relaxed) }
+
+    // MARK: The streaming thread
+
+    override func received(_ sample: borrowing Sample) -> FlowReturn {
+        guard let buffer = sample.buffer else { return .ok }
+        let play = plays.load(ordering: .relaxed)
+        guard let announced, announced.play == play, sample.hasCaps(at: announced.capsIdentity),
+            sample.has(announced.segment)
+        else { return announce(sample, buffer, play) }
+        statistics.countFrame()
+        announced.stream.send(buffer)
+        return .ok
+    }
+
+    /// What is new goes ahead of the buffer.
+    private func announce(_ sample: borrowing Sample, _ buffer: BufferAccess, _ play: Int) -> FlowReturn {
+        guard let stream = stream.withLock({ $0 }), let caps = sample.caps else { return .ok }
+        let known = announced.flatMap { $0.stream === stream ? $0 : nil }
+        guard let segment = sample.segment, let clock = appSink.clock, let base = appSink.baseTime else {
+            owner.postError(
+                .processing, "\(owner.name): \(kind.inputPad) has no times: a session takes streams in time format only"
+            )
+            return .error
+        }
+        if known.map({ !sample.hasCaps(at: $0.capsIdentity) }) ?? true { stream.setCaps(caps) }
+        if known?.segment != segment || known?.play != play {
+            let latency = appSink.staticPad("sink")?.upstreamLatency() ?? .zero
+            stream.setTiming(StreamTiming(segment: segment, clock: clock, baseTime: base, latency: latency))
+        }
+        announced = Announced(stream: stream, caps: caps, capsIdentity: caps.identity, segment: segment, play: play)
+        turn(stream, on: true)
+        statistics.countFrame()
+        stream.send(buffer)
+        return .ok
+    }
+
+    override func received(_ event: StreamEvent) {
+        switch event {
+        case .caps:
+            // A file is sent at the pace at which it would be shown; what is live has its pace.
+            if let isLive = appSink.staticPad("sink")?.upstreamIsLive() { appSink.setSynchronized(!isLive) }
+        case .custom(let structure) where structure.name == StreamStatus.eventName:
+            // On is said with the first frame.
+            if structure["on"] == false { reachedEndOfStream() }
+        default: break
+        }
+    }
+
+    override func reachedEndOfStream() {
+        guard let stream = stream.withLock({ $0 }) else { return }
+        turn(stream, on: false)
+        announced = nil
+    }
+
+    private func turn(_ stream: RoomStream, on: Bool) {
+        guard stream.setStatus(on) else { return }
+        owner.post(SessionMessage.stream(stream.key, on: on))
+    }
+}

@@ -1,0 +1,97 @@
+import GStreamer
+
+/// One reader's place in a stream: a queue between the publisher's thread and the reader's, so that neither waits for the
+/// other. It never grows: what a slow reader hasn't taken is lost to it alone, the oldest first, and counted.
+final class StreamReader: Sendable {
+    /// What comes in order with the buffers, and is never lost.
+    enum Signal: Sendable {
+        /// A user's stream begins, or comes back.
+        case begin
+        case caps(Caps)
+        case timing(StreamTiming)
+        case status(Bool)
+    }
+
+    enum Step {
+        case buffer(UnmanagedBuffer)
+        case signal(Signal)
+        /// Nothing came for a while.
+        case idle
+        /// Return at once.
+        case flush
+        /// The graph was asked to end.
+        case end
+    }
+
+    private struct State: Sendable {
+        var queue: BoundedQueue<UnmanagedBuffer, Signal>
+        /// In PLAYING: what waited through a pause would be shown as new when it is old.
+        var isPlaying = false
+        var isFlushing = false
+        var isEnding = false
+    }
+
+    let statistics = NodeStatistics()
+    private let monitor: BlockingMonitor<State>
+
+    /// - Parameter bound: buffers that may wait.
+    init(bound: Int) { monitor = BlockingMonitor(State(queue: BoundedQueue(bound: bound, policy: .dropOldest))) }
+
+    // MARK: The publisher's thread
+
+    /// Never waits. A buffer that is lost for it is let go by the caller, outside all locks.
+    func offer(_ buffer: BufferAccess) -> UnmanagedBuffer? {
+        monitor.withLock { state in
+            guard state.isPlaying, !state.isFlushing else { return nil }
+            let new = UnmanagedBuffer(buffer.retained)
+            if case .dropped(let lost) = state.queue.offer(new) { return lost }
+            return nil
+        }
+    }
+
+    func signal(_ signal: Signal) { monitor.withLock { $0.queue.append(signal) } }
+
+    // MARK: The reader's side
+
+    /// What is queued is lost, and counted; until `resume`.
+    func flush() { discard { $0.isFlushing = true } }
+
+    func resume() { monitor.withLock { $0.isFlushing = false } }
+
+    func play() { monitor.withLock { $0.isPlaying = true } }
+
+    func pause() { discard { $0.isPlaying = false } }
+
+    private func discard(_ body: (inout State) -> Void) {
+        var lost: [UnmanagedBuffer] = []
+        monitor.withLock { state in
+            body(&state)
+            state.queue.removeFrames { lost.append($0) }
+        }
+        for buffer in lost { lose(buffer) }
+    }
+
+    /// The stream ends for this reader.
+    func end() { monitor.withLock { $0.isEnding = true } }
+
+    /// A new run of the reader's graph.
+    func restart() { monitor.withLock { $0.isEnding = false } }
+
+    func lose(_ buffer: UnmanagedBuffer) {
+        _ = buffer.take()
+        statistics.countDrop()
+    }
+
+    /// Waits for something to do.
+    func next() -> Step {
+        let step = monitor.wait(timeout: 100_000) { state -> Step? in
+            guard !state.isFlushing else { return .flush }
+            switch state.queue.take() {
+            case .frame(let buffer): return .buffer(buffer)
+            case .signal(let signal): return .signal(signal)
+            case nil: return state.isEnding ? .end : nil
+            }
+        }
+        return step ?? .idle
+    }
+}

@@ -1,0 +1,120 @@
+import Foundation
+import Testing
+
+/// Users of one room in several processes of the machine.
+@Suite struct RoomProcessTests {
+    private let folder = TemporaryFolder()
+
+    /// A room of the test's own, wherever others have theirs.
+    private func program(_ text: String, _ more: String...) throws -> LiveProgram {
+        try LiveProgram(
+            arguments: ["run", "--json", text] + more, environment: ["XDG_RUNTIME_DIR": folder.url.path])
+    }
+
+    private func bob() throws -> LiveProgram {
+        try program(
+            """
+            videosource handler=counter options="width=130,height=74,fps=30" ! call.camera
+            mediasession name=call room=r user=bob
+            """)
+    }
+
+    private func alice(_ location: String) throws -> LiveProgram {
+        try program(
+            """
+            mediasession name=call room=r user=alice
+            call.video_bob ! rawdatapipe name=bob handler=framemd5 options="location=\(folder.url.path)/\(location)"
+            """)
+    }
+
+    /// The checksums of a file of framemd5's.
+    private func checksums(_ location: String) throws -> [Substring] {
+        try folder.text(location).split(separator: "\n").filter { !$0.hasPrefix("#") }
+            .compactMap { $0.split(separator: ",").last }.map { $0.drop { $0 == " " } }
+    }
+
+    @Test("SE-3 users of two processes meet: every frame arrives as it was sent, in order, and nothing is left behind")
+    func meeting() throws {
+        let alice = try alice("received")
+        let bob = try bob()
+        #expect(alice.waits { $0.output.contains("\"on\":true") }, "\(alice.output)\(alice.errors)")
+        #expect(bob.waits { $0.hasSent(40) })
+        for program in [alice, bob] { program.send(SIGINT) }
+        #expect(alice.end() == 0 && bob.end() == 0)
+        _ = try Program.run(
+            "run", "--quiet",
+            """
+            videosource pace=fast handler=counter options="width=130,height=74,fps=30,frames=600" !
+            rawdatapipe handler=framemd5 options="location=\(folder.url.path)/sent"
+            """)
+        let (sent, received) = (try checksums("sent"), try checksums("received"))
+        #expect(received.count >= 30)
+        let first = try #require(received.first.flatMap { sent.firstIndex(of: $0) })
+        #expect(received == Array(sent[first..<first + received.count]))
+        let sockets = try FileManager.default.subpathsOfDirectory(atPath: folder.url.path)
+        #expect(!sockets.contains { $0.hasSuffix(".socket") }, "\(sockets)")
+    }
+
+    @Test("SE-4 a process that is killed has left: its readers are told, and go on when the user comes back")
+    func killed() throws {
+        let alice = try alice("received")
+        for round in 1...3 {
+            let bob = try bob()
+            #expect(alice.waits { $0.count("\"on\":true") == round }, "\(alice.output)\(alice.errors)")
+            #expect(bob.waits { $0.hasSent(5) })
+            bob.send(SIGKILL)
+            #expect(alice.waits { $0.count("\"on\":false") == round && $0.count("\"left\"") == round })
+        }
+        alice.send(SIGINT)
+        #expect(alice.end() == 0)
+        #expect(try checksums("received").count >= 15)
+    }
+
+    @Test("SE-4 a reader that is stopped costs the sender and other readers nothing")
+    func stopped() throws {
+        let bob = try bob()
+        let stuck = try alice("stuck")
+        let carol = try program(
+            "mediasession name=call room=r user=carol  call.video_bob ! rawdatapipe name=bob handler=count")
+        #expect(stuck.waits { $0.output.contains("\"on\":true") } && carol.waits { $0.output.contains("\"on\":true") })
+        stuck.send(SIGSTOP)
+        let sent = bob.framesSent
+        #expect(bob.waits { $0.hasSent(sent + 45) })
+        carol.send(SIGINT)
+        #expect(carol.end() == 0)
+        #expect(carol.framesDelivered >= 40, "\(carol.output)")
+        stuck.send(SIGKILL)
+        bob.send(SIGINT)
+        #expect(bob.end() == 0)
+        #expect(bob.output.contains("\"dropped\":0"))
+    }
+
+    @Test("SE-1 a name that a user of another process has is refused, until that one has gone")
+    func sameName() throws {
+        let first = try bob()
+        #expect(first.waits { $0.hasSent(1) })
+        let second = try bob()
+        #expect(second.end() != 0)
+        #expect(second.output.contains("a name that nobody in the room has"), "\(second.output)")
+        first.send(SIGKILL)
+        _ = first.end()
+        let third = try bob()
+        #expect(third.waits { $0.hasSent(1) }, "\(third.output)\(third.errors)")
+    }
+}
+
+extension LiveProgram {
+    fileprivate func count(_ text: String) -> Int { output.components(separatedBy: text).count - 1 }
+
+    private func frames(of node: String) -> Int {
+        guard let line = output.split(separator: "\n").last(where: { $0.contains("\"nodes\"") }),
+            let object = try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any],
+            let nodes = object["nodes"] as? [[String: Any]]
+        else { return 0 }
+        return nodes.first { $0["element"] as? String == node }?["frames"] as? Int ?? 0
+    }
+
+    fileprivate var framesSent: Int { frames(of: "videosource") }
+    fileprivate var framesDelivered: Int { frames(of: "rawdatapipe") }
+    fileprivate func hasSent(_ count: Int) -> Bool { framesSent >= count }
+}

@@ -1,0 +1,48 @@
+import GStreamer
+import TestSupport
+import Testing
+
+@testable import MediaGraph
+
+/// Tasks that read a pipe's frames and stop reading.
+@Suite(.timeLimit(.minutes(10))) struct FrameReadingTests {
+    /// As `waitUntil`, without keeping a thread from the reader.
+    private func eventually(_ condition: () -> Bool) async throws {
+        while !condition() { try await Task.sleep(for: .milliseconds(1)) }
+    }
+
+    private static func bytes(_ seed: Int) -> [UInt8] { patternedFrame(width: 16, height: 4, seed: seed) }
+    private static let frame = FrameDescription(width: 16, height: 4)
+
+    @Test("GR-6 a cancelled reader ends its sequence and not the graph; stopped and detached, the pipe is read again")
+    func cancelled() async throws {
+        let graph = try Graph("videosource name=s ! rawdatapipe name=p sync=false")
+        let source = RecordingSource()
+        try graph.videoSource("s").attach(source)
+        let pipe = try graph.rawDataPipe("p")
+        let seen = Log<[UInt8]>()
+        let frames = try pipe.frames
+        let reader = Task { for try await frame in frames { seen.add(try frame.packedBytes()) } }
+        try await graph.start()
+        try sendNow(source.sender, Self.bytes(0), Self.frame)
+        try await eventually { seen.all.count == 1 }
+        reader.cancel()
+        // Its loop ends as at the end of the stream, without an error.
+        try await reader.value
+        for seed in 1...3 {
+            try sendNow(source.sender, Self.bytes(seed), Self.frame)
+            try await eventually { pipe.statistics.dropped == seed }
+        }
+        let locked = #expect(throws: MediaGraphError.self) { try pipe.frames }
+        #expect(locked?.code == .lockedWhileRunning)
+        await graph.stop()
+        #expect(seen.all == [Self.bytes(0)])
+
+        try pipe.detach()
+        let iterator = try pipe.frames.makeAsyncIterator()
+        try await graph.start()
+        try sendNow(source.sender, Self.bytes(4), Self.frame)
+        #expect(try await iterator.next()?.packedBytes() == Self.bytes(4))
+        await graph.stop()
+    }
+}

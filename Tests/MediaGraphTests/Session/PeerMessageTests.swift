@@ -1,0 +1,71 @@
+import Foundation
+import GStreamer
+import Testing
+
+@testable import MediaGraph
+
+@Suite struct PeerMessageTests {
+    init() { GStreamerRuntime.initialize() }
+
+    private static let key = StreamKey(user: "bob, \"the\" builder; ü", kind: .shareAudio)
+
+    private static var messages: [PeerMessage] {
+        GStreamerRuntime.initialize()
+        let buffer = Buffer(filledWith: 7, count: 100)!
+        buffer.access.presentationTimestamp = .seconds(3)
+        buffer.access.setCaptureTime(12345)
+        buffer.access.isGap = true
+        Rotation.meta.set(90, on: buffer.access)
+        let shared = SharedBuffer(buffer.access, in: 9, capacity: 128, moment: .seconds(4))
+        return [
+            .hello(version: 1, users: ["alice", "bob"]), .hello(version: 1, users: []), .joined("alice"),
+            .left("alice"), .read(key),
+            .unread(key),
+            .begin(key), .caps(key, SharedCaps(Caps("video/x-raw, format=I420, width=16, height=16, framerate=30/1")!)),
+            .latency(key, 5_000_000), .status(key, true), .status(key, false), .buffer(key, shared),
+            .release(memory: .max), .forget(memory: 1),
+        ]
+    }
+
+    @Test("SE-3 what one process says is what the other hears", arguments: messages)
+    func roundTrip(message: PeerMessage) throws {
+        let heard = try #require(PeerMessage(message.bytes))
+        #expect("\(heard)".prefix(12) == "\(message)".prefix(12))
+        let object = { (bytes: Data) in try JSONSerialization.jsonObject(with: bytes, options: []) as? NSDictionary }
+        #expect(try object(heard.bytes) == object(message.bytes))
+    }
+
+    @Test("SE-3 what a buffer says goes with it")
+    func buffer() throws {
+        guard case .buffer(_, let shared) = PeerMessage(Self.messages[11].bytes) else {
+            Issue.record("no buffer")
+            return
+        }
+        guard let made = Buffer(size: 100) else { return }
+        shared.describe(made.access)
+        #expect(made.access.presentationTimestamp == .seconds(4))
+        #expect(made.access.captureTime == 12345 && made.access.isGap && Rotation(of: made.access) == .clockwise90)
+        #expect(shared.memory == 9 && shared.capacity == 128 && shared.length == 100)
+    }
+
+    @Test("SE-3 what makes no sense is no message, whatever it is")
+    func nonsense() {
+        for text in [
+            "", "{}", #"{"hello":{"version":2,"users":[]}}"#, #"{"joined":{}}"#,
+            #"{"begin":{"_0":{"user":"a","kind":"nothing"}}}"#,
+            #"{"caps":{"_0":{"user":"a","kind":"mic"},"_1":"ANY"}}"#, #"{"release":{"memory":-1}}"#, "\u{0}",
+            String(repeating: "[", count: 100_000),
+        ] { #expect(PeerMessage(Data(text.utf8)) == nil, "\(text.prefix(80))") }
+        // Any message with any of its characters changed is one or none, and never a crash.
+        var random = SystemRandomNumberGenerator()
+        for message in Self.messages {
+            for _ in 0..<300 {
+                var bytes = message.bytes
+                for _ in 0..<Int.random(in: 1...3, using: &random) {
+                    bytes[Int.random(in: bytes.indices, using: &random)] = UInt8.random(in: 32...126, using: &random)
+                }
+                _ = PeerMessage(bytes).map(\.bytes)
+            }
+        }
+    }
+}

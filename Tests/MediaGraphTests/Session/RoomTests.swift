@@ -1,0 +1,149 @@
+import GStreamer
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import MediaGraph
+
+/// A room and its streams by themselves.
+@Suite struct RoomTests {
+    private final class Member: RoomMember {
+        let user: String
+        let heard = Log<String>()
+        init(_ user: String) { self.user = user }
+        func joined(_ user: String) { heard.add("+\(user)") }
+        func left(_ user: String) { heard.add("-\(user)") }
+    }
+
+    @Test("SE-1 users hear of each other's coming and going, whoever was first")
+    func comingAndGoing() throws {
+        let room = Room.named("coming and going")
+        let (alice, bob, carol) = (Member("alice"), Member("bob"), Member("carol"))
+        try room.join(alice)
+        try room.join(bob)
+        try room.join(carol)
+        #expect(room.users == ["alice", "bob", "carol"])
+        room.leave(bob)
+        try room.join(bob)
+        #expect(alice.heard.all == ["+bob", "+carol", "-bob", "+bob"])
+        #expect(carol.heard.all == ["+alice", "+bob", "-bob", "+bob"])
+        #expect(bob.heard.all == ["+alice", "+carol", "+alice", "+carol"])
+    }
+
+    @Test("SE-1 two users of one name are one too many, and the second's leaving isn't the first's")
+    func sameName() throws {
+        let room = Room.named("same name")
+        let (first, second) = (Member("alice"), Member("alice"))
+        try room.join(first)
+        #expect(
+            throws: MediaGraphError.alreadyInUse(
+                .init("user \"alice\"", expected: "a name that nobody in the room has"))
+        ) { try room.join(second) }
+        room.leave(second)
+        #expect(room.users == ["alice"])
+    }
+
+    @Test("SE-3 a room is the same for all who name it, and gone with the last of them")
+    func lifetime() throws {
+        var room: Room? = Room.named("lifetime")
+        #expect(Room.named("lifetime") === room)
+        #expect(Room.named("another") !== room)
+        weak let watched = room
+        room = nil
+        #expect(watched == nil)
+    }
+
+    private func next(_ reader: StreamReader) -> String {
+        switch reader.next() {
+        case .buffer(let buffer):
+            let buffer = buffer.take()
+            return "\(buffer.access.size)"
+        case .signal(.begin): return "begin"
+        case .signal(.caps(let caps)): return "caps \(caps)"
+        case .signal(.timing): return "timing"
+        case .signal(.status(let isOn)): return isOn ? "on" : "off"
+        case .idle: return "idle"
+        case .flush: return "flush"
+        case .end: return "end"
+        }
+    }
+
+    private func drain(_ reader: StreamReader) -> [String] {
+        var steps: [String] = []
+        while let step = Optional(next(reader)), step != "idle", step != "flush", step != "end" { steps.append(step) }
+        return steps
+    }
+
+    private func send(_ size: Int, to stream: RoomStream) {
+        guard let buffer = Buffer(size: size) else { return }
+        stream.send(buffer.access)
+    }
+
+    @Test("SE-1 a reader that waited for its user and one that comes later are told the same, in order")
+    func begin() throws {
+        let stream = RoomStream(StreamKey(user: "bob", kind: .camera), room: "r")
+        #expect(stream.id == "r/bob/video")
+        let (early, late) = (StreamReader(bound: 5), StreamReader(bound: 5))
+        early.play()
+        late.play()
+        stream.add(early)
+        stream.begin()
+        stream.setCaps(Caps("video/x-raw")!)
+        #expect(stream.setStatus(true))
+        #expect(!stream.setStatus(true))
+        send(1, to: stream)
+        stream.add(late)
+        send(2, to: stream)
+        stream.end()
+        send(3, to: stream)
+        #expect(drain(early) == ["begin", "caps video/x-raw", "on", "1", "2", "off", "3"])
+        #expect(drain(late) == ["begin", "caps video/x-raw", "on", "2", "off", "3"])
+        // Who has gone has no format for those who come now.
+        let after = StreamReader(bound: 2)
+        after.play()
+        stream.add(after)
+        #expect(drain(after) == [])
+    }
+
+    @Test("SE-4 a reader that takes nothing loses the oldest, alone, and none of what is said in between")
+    func slowReader() throws {
+        let stream = RoomStream(StreamKey(user: "bob", kind: .camera), room: "r")
+        let (slow, quick) = (StreamReader(bound: 2), StreamReader(bound: 2))
+        for reader in [slow, quick] {
+            reader.play()
+            stream.add(reader)
+        }
+        stream.begin()
+        #expect(drain(quick) == ["begin"])
+        for size in 1...9 {
+            if size == 5 { _ = stream.setStatus(true) }
+            send(size, to: stream)
+            #expect(drain(quick) == (size == 5 ? ["on", "5"] : ["\(size)"]))
+        }
+        #expect(drain(slow) == ["begin", "on", "8", "9"])
+        #expect(NodeCounts(slow.statistics.structure).dropped == 7)
+        #expect(NodeCounts(quick.statistics.structure).dropped == 0)
+    }
+
+    @Test("SE-1 what comes in a pause isn't shown after it as new; what a flush takes is counted")
+    func pause() throws {
+        let stream = RoomStream(StreamKey(user: "bob", kind: .camera), room: "r")
+        let reader = StreamReader(bound: 2)
+        stream.add(reader)
+        send(1, to: stream)
+        reader.play()
+        send(2, to: stream)
+        reader.pause()
+        send(3, to: stream)
+        reader.play()
+        #expect(drain(reader) == [])
+        #expect(NodeCounts(reader.statistics.structure).dropped == 1)
+        send(4, to: stream)
+        reader.flush()
+        #expect(next(reader) == "flush")
+        reader.resume()
+        send(5, to: stream)
+        #expect(drain(reader) == ["5"])
+        #expect(NodeCounts(reader.statistics.structure).dropped == 2)
+    }
+}

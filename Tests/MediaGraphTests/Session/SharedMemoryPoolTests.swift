@@ -1,0 +1,68 @@
+import GStreamer
+import Synchronization
+import Testing
+
+@testable import MediaGraph
+
+@Suite struct SharedMemoryPoolTests {
+    private func makePool() -> SharedMemoryPool<String> {
+        let count = Mutex<UInt64>(0)
+        return SharedMemoryPool {
+            count.withLock { count in
+                count += 1
+                return count
+            }
+        }
+    }
+
+    private func place(
+        _ pool: inout SharedMemoryPool<String>, _ size: Int, holders: Int
+    ) throws -> SharedMemoryPool<String>.Place {
+        let place = pool.free(size, holders: holders)
+        return try #require(place)
+    }
+
+    @Test("SE-4 a holder that keeps its share gets no more, and the others theirs")
+    func share() throws {
+        var pool = makePool()
+        for _ in 0..<20 {
+            let place = try place(&pool, 100, holders: 2)
+            if pool.hasRoom("stuck") { pool.hold(place.id, "stuck") }
+            #expect(pool.hasRoom("quick"))
+            pool.hold(place.id, "quick")
+            pool.release(place.id, "quick")
+        }
+        #expect(!pool.hasRoom("stuck"))
+        pool.remove("stuck")
+        #expect(pool.hasRoom("stuck"))
+    }
+
+    @Test("SE-3 a memory's file goes along once, and a memory that is used again is one that nobody reads")
+    func reuse() throws {
+        var pool = makePool()
+        let first = try place(&pool, 100, holders: 1)
+        #expect(pool.isNew(first.id, to: "bob"))
+        pool.hold(first.id, "bob")
+        #expect(!pool.isNew(first.id, to: "bob") && pool.isNew(first.id, to: "carol"))
+        let second = try place(&pool, 100, holders: 1)
+        #expect(second.id != first.id)
+        pool.release(first.id, "bob")
+        let again = try place(&pool, 100, holders: 1)
+        #expect(again.id == first.id)
+        // Too small for what comes now.
+        let larger = try place(&pool, 101, holders: 1)
+        #expect(larger.memory.size == 101)
+    }
+
+    @Test("SE-3 memories of a size that is no longer sent make room, and are told to be forgotten")
+    func otherSize() throws {
+        var pool = makePool()
+        var replaced: [UInt64] = []
+        for size in 1...20 {
+            let place = try place(&pool, size, holders: 1)
+            #expect(place.memory.size == size)
+            replaced += place.replaced.map { [$0] } ?? []
+        }
+        #expect(replaced == Array(1...15))
+    }
+}

@@ -1,0 +1,21 @@
+import GStreamer
+import Testing
+
+@testable import MediaGraph
+
+@Suite struct StreamTimingTests {
+    @Test(
+        "SE-1 a segment that is moved means the same moments elsewhere, and what lies before the other's beginning is outside",
+        arguments: [0, 5_000_000_000, -5_000_000_000, -15_000_000_000] as [Int64])
+    func shifted(by nanoseconds: Int64) {
+        let segment = Segment().shifted(by: 10_000_000_000)
+        let moved = segment.shifted(by: nanoseconds)
+        for seconds in [0.0, 3.0, 20.0] {
+            let running = 10e9 + seconds * 1e9 + Double(nanoseconds)
+            let expected = running < 0 ? nil : ClockTime(nanoseconds: UInt64(running))
+            #expect(moved.runningTime(of: .seconds(seconds)) == expected)
+            if let expected { #expect(moved.timestamp(at: expected) == .seconds(seconds)) }
+        }
+        #expect(segment != Segment() && segment == Segment().shifted(by: 10_000_000_000))
+    }
+}
