@@ -41,7 +41,8 @@ enum UnlinkedCheck {
         guard factory.has(.sink, .always) else {
             // A mixer's or a multiplexer's. Bins may have streams from elsewhere: a session's come from the network.
             // A live mixer gives something by itself, and so does a source that may have input too.
-            guard isRead, !factory.isBin, !factory.classification.hasPrefix("Source"), factory.has(.sink, .request), factory.has(.source, .always),
+            guard isRead, !factory.isBin, !factory.classification.hasPrefix("Source"), factory.has(.sink, .request),
+                factory.has(.source, .always),
                 !context.sets("force-live", to: true, on: index)
             else { return nil }
             return (.warning, "nothing is linked to \(label), which makes nothing of its own")
