@@ -66,7 +66,7 @@ import Testing
             [
                 """
                 mediasession room=help user=alice
-                videosource handler=counter options=frames=3 ! call.camera  mediasession name=call room=help user=carol
+                videosource handler=counter ! call.camera  mediasession name=call room=help user=carol
                 """, "--duration", "3",
             ],
         ]
