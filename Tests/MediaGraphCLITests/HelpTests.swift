@@ -76,7 +76,7 @@ import Testing
         var seen: [String: Set<String>] = [:]
         for arguments in runs {
             let run = try LiveProgram(arguments: ["run", "--json"] + arguments)
-            if run.waits(until: { $0.output.contains("\"joined\"") && $0.output.contains("bob") }) { bob.send(SIGINT) }
+            if run.waits(until: { $0.output.contains("\"joined\"") && $0.output.contains("bob") }) { bob.send(SIGKILL) }
             _ = run.end()
             for line in run.output.split(separator: "\n") {
                 let object = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
