@@ -65,15 +65,19 @@ import Testing
             ["filesrc location=/no/such ! fakesink"], ["fakesnk"],
             [
                 """
-                mediasession name=alice room=help user=alice  mediasession name=bob room=help user=bob
-                videosource handler=counter options=frames=3 ! bob.camera
-                """, "--duration", "1",
+                mediasession room=help user=alice
+                videosource handler=counter ! call.camera  mediasession name=call room=help user=carol
+                """, "--duration", "3",
             ],
         ]
+        // Somebody who leaves while the last of them runs.
+        let bob = try LiveProgram("run", "mediasession room=help user=bob", "--duration", "40")
+        #expect(bob.waits { $0.errors.contains("00:00:01") }, "\(bob.errors)")
         var seen: [String: Set<String>] = [:]
         for arguments in runs {
-            let run = try ChildProcess.run(
-                Program.path, ["run", "--json"] + arguments, environment: Program.environment)
+            let run = try LiveProgram(arguments: ["run", "--json"] + arguments)
+            if run.waits(until: { $0.output.contains("\"joined\"") && $0.output.contains("bob") }) { bob.send(SIGKILL) }
+            _ = run.end()
             for line in run.output.split(separator: "\n") {
                 let object = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
                 let event = try #require(object["event"] as? String)

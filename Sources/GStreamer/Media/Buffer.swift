@@ -86,6 +86,18 @@ public struct BufferAccess {
 
     public var size: Int { Int(gst_buffer_get_size(raw)) }
 
+    /// Silence that nobody sent, or nothing to see: bytes for those who need some (`GST_BUFFER_FLAG_GAP`).
+    public var isGap: Bool {
+        get { raw.pointee.mini_object.flags & GST_BUFFER_FLAG_GAP.rawValue != 0 }
+        nonmutating set {
+            if newValue {
+                raw.pointee.mini_object.flags |= GST_BUFFER_FLAG_GAP.rawValue
+            } else {
+                raw.pointee.mini_object.flags &= ~GST_BUFFER_FLAG_GAP.rawValue
+            }
+        }
+    }
+
     public var retained: Buffer { Buffer(retaining: raw) }
 
     /// A buffer with memory of its own.

@@ -65,16 +65,4 @@ extension BufferAccess {
             return try body(&buffer)
         }
     }
-
-    /// Its samples are silence that nobody sent (`GST_BUFFER_FLAG_GAP`).
-    public var isGap: Bool {
-        get { raw.pointee.mini_object.flags & GST_BUFFER_FLAG_GAP.rawValue != 0 }
-        nonmutating set {
-            if newValue {
-                raw.pointee.mini_object.flags |= GST_BUFFER_FLAG_GAP.rawValue
-            } else {
-                raw.pointee.mini_object.flags &= ~GST_BUFFER_FLAG_GAP.rawValue
-            }
-        }
-    }
 }

@@ -118,6 +118,32 @@ import Testing
         #expect(room.notes.log.all.filter { $0.hasPrefix("bob") } == ["bob on", "bob off"])
     }
 
+    @Test("SP-3 when everybody has left, a live mix goes on in silence for whoever comes next")
+    func allLeave() throws {
+        let samples = noiseSamples(480 * 30, seed: 11)
+        let room = try Room()
+        room.join("cem")
+        for index in 0..<5 {
+            room.say("anna", block(samples, index), block: index)
+            room.clock.advance(by: .milliseconds(10))
+        }
+        room.leave("anna")
+        for _ in 5..<20 { room.clock.advance(by: .milliseconds(10)) }
+        #expect(waitUntil { room.notes.mixed.count >= 480 * 17 })
+        room.join("bob")
+        for index in 20..<25 {
+            room.say("bob", block(samples, index), block: index)
+            room.clock.advance(by: .milliseconds(10))
+        }
+        room.clock.advance(by: .milliseconds(100))
+        #expect(waitUntil { room.notes.mixed.count >= 480 * 25 })
+        #expect(!room.notes.log.all.contains("finish"))
+        // The first of his blocks may have come too late.
+        let heard = room.notes.mixed
+        try #require(heard.count >= 480 * 25)
+        #expect(heard[480 * 22..<480 * 24] == samples[480 * 22..<480 * 24])
+    }
+
     @Test("SP-3 a user who is linked and never says a word holds nobody up, nor does one who has fallen silent")
     func absent() async throws {
         let graph = try Graph(

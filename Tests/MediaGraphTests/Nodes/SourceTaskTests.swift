@@ -135,8 +135,10 @@ import Testing
         while seen.all.isEmpty { try await Task.sleep(for: .milliseconds(1)) }
         try await sender.send(Self.bytes, Self.frame(1))
         let late = await Task { try await sender.send(Self.bytes, Self.frame(2)) }.result
-        #expect(throws: MediaGraphError.timeOut(.init("sending a frame", expected: "room in the queue within 0.03 s")))
-        {
+        #expect(
+            throws: MediaGraphError.timeOut(
+                .init("sending a frame", expected: "room in the queue within 0.03 s (block-timeout)"))
+        ) {
             try late.get()
         }
         let cancelled = Task { try await sender.send(Self.bytes, Self.frame(3)) }

@@ -73,13 +73,14 @@ import Testing
             "preprocessor": "qos=true", "frameobserver": "qos=true", "alphachannel": "qos=true",
             "virtualmic": "quality=11",
         ]
-        let property = properties[factory] ?? "max-frames=5000"
+        let property = properties[factory] ?? "max-frames=500000"
         let sources = [
             "videosource": ["handler=counter", "pace=fast", "options=frames=1,width=16,height=16"],
             "virtualmic": ["handler=tone", "pace=fast", "options=seconds=0.1"],
         ]
-        let before = sources[factory] == nil ? ["videotestsrc", "num-buffers=1", "!"] : []
-        let after = factory == "rawdatapipe" ? [] : ["!", "fakesink", "num-buffers=1"]
+        let feeder = factory == "virtualspeaker" ? "audiotestsrc" : "videotestsrc"
+        let before = sources[factory] == nil ? [feeder, "num-buffers=1", "!"] : []
+        let after = ["rawdatapipe", "virtualspeaker"].contains(factory) ? [] : ["!", "fakesink", "num-buffers=1"]
         let options = sources[factory] ?? []
         try launch(before + [factory, property] + options + after, registry: factory)
     }

@@ -242,14 +242,33 @@ import Testing
         graph.pipeline.setState(.null)
     }
 
-    @Test("VS-8 auto drops the oldest when live and blocks when fast; max-frames is 2 and block-timeout 100 ms")
+    @Test("VS-8 auto drops the oldest when live and blocks when fast; max-frames is 2, block-timeout 100 ms when live")
     func defaults() throws {
         let element = try #require(Element(factory: "videosource"))
         #expect(try element.property("backpressure", as: BackPressure.self) == .auto)
         #expect(try element.property("max-frames", as: Int32.self) == 2)
-        #expect(try element.property("block-timeout", as: UInt64.self) == 100_000_000)
+        #expect(VideoSourceElement.Settings(pace: .live).gate.blockTimeout == .milliseconds(100))
+        #expect(VideoSourceElement.Settings(pace: .fast).gate.blockTimeout == nil)
+        #expect(
+            VideoSourceElement.Settings(pace: .fast, blockTimeout: 7).gate.blockTimeout == ClockTime(nanoseconds: 7))
         #expect(BackPressure.auto.resolved(isLive: true) == .dropOldest)
         #expect(BackPressure.auto.resolved(isLive: false) == .block)
+    }
+
+    @Test("VS-8 a fast source waits for a reader that takes longer than any time-out, and loses nothing")
+    func slowReader() async throws {
+        let graph = try Graph("videosource name=src pace=fast ! rawdatapipe name=pipe max-frames=1")
+        let times = Log<UInt64>()
+        let isHeld = BlockingMonitor(true)
+        try graph.rawDataPipe("pipe").receive { frame in
+            times.add(frame.presentationTimestamp!.nanoseconds)
+            _ = isHeld.wait(timeout: 300_000) { $0 ? nil : true }
+            isHeld.withLock { $0 = false }
+        }
+        let frames = (0..<20).map { _ in TestFrame(.i420, width: 16, height: 16, filledWith: 7) }
+        try graph.videoSource("src").attach(FrameListSource(frames))
+        try await graph.run()
+        #expect(times.all == (0..<20).map { UInt64($0) * 40_000_000 })
     }
 
     // MARK: VS-9

@@ -92,6 +92,8 @@ private final class WaveFile {
                     "appsrc name=in format=time block=true max-bytes=1048576 ! audiorate ! wavenc ! filesink name=out async=false"
             )
             try pipeline.element(named: "out")!.setProperty("location", to: path)
+            // Before it starts: appsrc negotiates them on its own thread.
+            try pipeline.element(named: "in")!.setProperty("caps", parsing: "\(info.caps)")
         } catch {
             throw .unsupported(
                 .init(
@@ -99,7 +101,6 @@ private final class WaveFile {
                     actual: "\(error)"))
         }
         source = AppSource(wrapping: pipeline.element(named: "in")!)!
-        source.setCaps(info.caps)
         pipeline.onMessage { [outcome] message in
             switch message.kind {
             case .endOfStream: outcome.withLock { $0 = $0 ?? .ended }

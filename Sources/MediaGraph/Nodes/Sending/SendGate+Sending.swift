@@ -9,7 +9,8 @@ extension SendGate {
             let (format, timeout) = try admit(outgoing)
             let payload = try format.payload(outgoing, marks)
             let time = SendTime(outgoing.pointee.timestamp, arrival: { runningTime })
-            let offer = monitor.wait(timeout: Int64(timeout.nanoseconds / 1000)) { state -> SendOffer<Payload>? in
+            let offer = monitor.wait(timeout: timeout.map { Int64($0.nanoseconds / 1000) }) {
+                state -> SendOffer<Payload>? in
                 let offer = state.offer(payload, time, suspends: false)
                 if case .full = offer, state.queue.waits { return nil }
                 return offer
@@ -26,7 +27,7 @@ extension SendGate {
     /// Everything that can refuse a payload before it is looked at. Memory that was handed over goes back then.
     private func admit(
         _ outgoing: UnsafePointer<Payload.Outgoing>
-    ) throws(MediaGraphError) -> (Payload.Format, ClockTime) {
+    ) throws(MediaGraphError) -> (Payload.Format, ClockTime?) {
         do throws(MediaGraphError) {
             let (isOpen, format, timeout) = monitor.withLock(wakes: false) {
                 ($0.queue.isOpen, $0.format, $0.settings.blockTimeout)
@@ -46,7 +47,7 @@ extension SendGate {
 
     /// What an offer means to its sender. A payload that didn't get in is let go.
     private func settle(
-        _ offer: SendOffer<Payload>, _ payload: Payload, _ timeout: ClockTime
+        _ offer: SendOffer<Payload>, _ payload: Payload, _ timeout: ClockTime?
     ) throws(MediaGraphError) {
         switch offer {
         case .accepted: return
@@ -88,12 +89,13 @@ extension SendGate {
     }
 
     /// The queue is full, or stayed so.
-    private func fullError(_ timeout: ClockTime) -> MediaGraphError {
+    private func fullError(_ timeout: ClockTime?) -> MediaGraphError {
         if let endedError { return endedError }
         guard monitor.withLock(wakes: false, { $0.queue.waits }) else {
             return .tooFrequent(.init(Payload.act, expected: "room in the queue", actual: "a full one"))
         }
-        return .timeOut(.init(Payload.act, expected: "room in the queue within \(timeout.seconds) s"))
+        let within = timeout.map { " within \($0.seconds) s (block-timeout)" } ?? ""
+        return .timeOut(.init(Payload.act, expected: "room in the queue\(within)"))
     }
 
     // MARK: Tasks
@@ -115,7 +117,7 @@ extension SendGate {
                 return (offer, state.nextTicket)
             }
             if let ticket {
-                expire(ticket, after: timeout)
+                if let timeout { expire(ticket, after: timeout) }
                 return ticket
             }
             try settle(offer, payload, timeout)

@@ -15,8 +15,8 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
         var policy = OverflowPolicy.dropOldest
         /// By the payload's weight.
         var bound = 2
-        /// How long a sender waits for room.
-        var blockTimeout = ClockTime.milliseconds(100)
+        /// How long a sender waits for room; `nil`: as long as it takes.
+        var blockTimeout: ClockTime? = .milliseconds(100)
         /// How long a source's task may take to end.
         var stopTimeout = ClockTime.seconds(1)
         var rules = Payload.anything

@@ -16,7 +16,8 @@ public final class VideoSender: MediaSender, @unchecked Sendable {
     ///
     /// Waits while the node's queue is full and its pace is `fast`; never inside `startSend`. Throws
     /// `invalidParameter` for a length, size or format that can't be, with what was expected; `wrongUsage` outside
-    /// `startSend`…`stopSend`; `timeOut` when the queue stayed full.
+    /// `startSend`…`stopSend`; `timeOut` when the queue stayed full for `block-timeout`, which a live
+    /// source has by default and a fast one hasn't.
     @available(*, noasync, message: "blocks under back-pressure; send from a thread of your own")
     public func send(_ bytes: Span<UInt8>, _ frame: FrameDescription) throws(MediaGraphError) {
         try bytes.withUnsafeBytes { (memory) throws(MediaGraphError) in

@@ -24,7 +24,8 @@ final class VideoSourceElement: PushSource, ConfigurableElement, @unchecked Send
         var pace = Pace.live
         var backPressure = BackPressure.auto
         var maxFrames: Int32 = 2
-        var blockTimeout: UInt64 = 100_000_000
+        /// `GST_CLOCK_TIME_NONE`: as the pace is.
+        var blockTimeout = UInt64.max
         var stopTimeout: UInt64 = 1_000_000_000
         var rotationTag = false
         var flip = Flip.none
@@ -67,7 +68,8 @@ final class VideoSourceElement: PushSource, ConfigurableElement, @unchecked Send
                     "Frames that may wait in the source"),
                 .setting(
                     "block-timeout", of: Self.self, \.blockTimeout, changes: .untilInitialized,
-                    "Nanoseconds that a sender waits for room where backpressure blocks; then its frame is refused"),
+                    "Nanoseconds that a sender waits for room where backpressure blocks; then its frame is refused. By default 100 ms when live, and as long as it takes when fast"
+                ),
                 .setting(
                     "stop-timeout", of: Self.self, \.stopTimeout, changes: .untilInitialized,
                     "Nanoseconds that a source which is a task may take to end when it is stopped"),
@@ -240,9 +242,13 @@ final class VideoSourceElement: PushSource, ConfigurableElement, @unchecked Send
 }
 
 extension VideoSourceElement.Settings {
+    /// Who sends as fast as frames are taken has nothing better to do than to wait.
+    private static func patience(_ pace: Pace) -> ClockTime? { pace == .live ? .milliseconds(100) : nil }
+
     var gate: VideoGate.Settings {
         VideoGate.Settings(
             pace: pace, policy: backPressure.resolved(isLive: pace == .live), bound: Int(maxFrames),
-            blockTimeout: ClockTime(nanoseconds: blockTimeout), stopTimeout: ClockTime(nanoseconds: stopTimeout))
+            blockTimeout: blockTimeout == .max ? Self.patience(pace) : ClockTime(nanoseconds: blockTimeout),
+            stopTimeout: ClockTime(nanoseconds: stopTimeout))
     }
 }

@@ -12,7 +12,7 @@ enum MicBackPressure: Int32, PropertyEnum {
 }
 
 /// What a `virtualmic`'s properties say.
-struct MicSettings: Sendable {
+struct MicSettings: HandlerSettings {
     var handler = ""
     var options = ""
     var stereo = false

@@ -68,11 +68,12 @@ final class VirtualMicElement: PushSource, ConfigurableElement, @unchecked Senda
         NodeDoor.install(Self.door.pointer, on: instance)
     }
 
-    /// `nil` takes the source away.
+    /// `nil` takes the source away, also the one that `handler` names.
     private func attach(_ abi: MGAudioSource?) throws(MediaGraphError) {
         try lifecycle.attach(
             to: name, isInNull: isInNull, handler: settings.current.handler,
             abi.map { abi in { AudioSourceHandle(abi) } })
+        if abi == nil { clearHandlerProperties() }
     }
 
     /// `nil` takes the processor away.
