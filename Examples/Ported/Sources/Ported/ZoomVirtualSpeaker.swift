@@ -38,7 +38,7 @@ extension Sample {
     ) { frames in
         // Square waves that begin with their upper half: 0.25, 0.125 and 0.5 of full scale.
         func tone(_ volume: Double) -> String {
-            "audiotestsrc wave=square freq=50 volume=\(volume) samplesperbuffer=320 num-buffers=\(frames) ! audio/x-raw,format=S16LE,rate=32000,channels=1"
+            "audiotestsrc wave=square freq=100 volume=\(volume) samplesperbuffer=320 num-buffers=\(frames) ! audio/x-raw,format=S16LE,rate=32000,channels=1"
         }
         let graph = try Graph(
             """
