@@ -27,11 +27,13 @@ public final class TextRenderer {
         }
     }
 
-    /// False where no font is installed: Pango then draws the same box for every letter, and says nothing of it.
+    /// False where no font is installed: Pango then draws a box for every letter, or nothing, and says nothing of it.
+    ///
+    /// Boxes are of much the same height, to a few pixels that differ from one drawing to the next; a full stop is flat.
     public static let hasFonts: Bool = {
         do throws(Picture.Failure) {
             let renderer = try TextRenderer()
-            return try renderer.draw("I").visible != renderer.draw("W").visible
+            return try renderer.draw("W").visible.height > 2 * renderer.draw(".").visible.height
         } catch {
             // Why else nothing can be drawn is told where something is to be.
             return error != .empty
