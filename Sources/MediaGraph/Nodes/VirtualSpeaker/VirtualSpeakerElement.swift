@@ -88,7 +88,7 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
     private static let door = NodeDoor.make(
         audioProcessor: { element, processor, _ in
             let node = ElementClass.implementation(of: element!, as: VirtualSpeakerElement.self)
-            node.tap.editor.attach(processor.map { AudioProcessorHandle($0.pointee) })
+            _ = node.tap.editor.attach(processor.map { AudioProcessorHandle($0.pointee) })
             return 1
         },
         audioConsumer: { element, consumer, error in
