@@ -21,7 +21,8 @@ import Testing
             .hello(version: 1, users: ["alice", "bob"]), .hello(version: 1, users: []), .joined("alice"),
             .left("alice"), .read(key),
             .unread(key),
-            .begin(key), .caps(key, SharedCaps(Caps("video/x-raw, format=I420, width=16, height=16, framerate=30/1")!)),
+            .begin(key),
+            .caps(key, SharedCaps(Caps("video/x-raw, format=I420, width=16, height=16, framerate=30/1")!)!),
             .latency(key, 5_000_000), .status(key, true), .status(key, false), .buffer(key, shared),
             .release(memory: .max), .forget(memory: 1),
         ]
@@ -59,7 +60,7 @@ import Testing
         // Any message with any of its characters changed is one or none, and never a crash.
         var random = SystemRandomNumberGenerator()
         for message in Self.messages {
-            for _ in 0..<300 {
+            for _ in 0..<1000 {
                 var bytes = message.bytes
                 for _ in 0..<Int.random(in: 1...3, using: &random) {
                     bytes[Int.random(in: bytes.indices, using: &random)] = UInt8.random(in: 32...126, using: &random)

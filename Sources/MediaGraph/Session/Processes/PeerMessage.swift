@@ -39,16 +39,30 @@ enum PeerMessage: Sendable, Codable {
     }
 }
 
-/// Caps on their way to another process.
+/// Fixed caps of system memory on their way to another process.
 struct SharedCaps: Sendable, Codable {
     let caps: Caps
 
-    init(_ caps: Caps) { self.caps = caps }
+    /// What GStreamer would complain of, as of a programmer's fault, never gets to it: plain fields of plain types only.
+    private static func isPlain(_ text: String) -> Bool {
+        text.wholeMatch(
+            of:
+                #/
+                [a-z]+ / [a-z0-9.+-]+
+                (, \s* [a-z_-]+ = \( (int|uint|int64|guint64|string|fraction|boolean|bitmask|double|buffer
+                |GstVideoMultiviewFlagsSet) \) [A-Za-z0-9/:.+_-]+)*
+                /#) != nil
+    }
+
+    /// `nil` for caps that don't go from one process to another.
+    init?(_ caps: Caps) {
+        guard Self.isPlain("\(caps)") else { return nil }
+        self.caps = caps
+    }
 
     init(from decoder: any Decoder) throws {
         let text = try decoder.singleValueContainer().decode(String.self)
-        // What isn't even a media type GStreamer complains of as of a programmer's fault.
-        guard text.wholeMatch(of: /[a-z]+\/[a-z0-9.+-]+([,(].*)?/) != nil, let caps = Caps(text), caps.isFixed else {
+        guard Self.isPlain(text), let caps = Caps(text), caps.isFixed else {
             throw DecodingError.dataCorrupted(
                 .init(codingPath: decoder.codingPath, debugDescription: "no caps: \(text)"))
         }

@@ -9,7 +9,7 @@ final class StreamForwarder: Sendable {
         var pool = SharedMemoryPool<ObjectIdentifier> { memoryCount.wrappingAdd(1, ordering: .relaxed).newValue }
         // What those who come later are told.
         var hasBegun = false
-        var caps: Caps?
+        var caps: SharedCaps?
         var timing: StreamTiming?
         var isOn = false
     }
@@ -45,7 +45,7 @@ final class StreamForwarder: Sendable {
             state.peers.append(peer)
             guard state.hasBegun else { return }
             peer.send(.begin(stream.key))
-            if let caps = state.caps { peer.send(.caps(stream.key, SharedCaps(caps))) }
+            if let caps = state.caps { peer.send(.caps(stream.key, caps)) }
             if let timing = state.timing { peer.send(.latency(stream.key, timing.latency.nanoseconds)) }
             if state.isOn { peer.send(.status(stream.key, true)) }
         }
@@ -83,8 +83,13 @@ final class StreamForwarder: Sendable {
                 (state.hasBegun, state.caps, state.timing, state.isOn) = (true, nil, nil, false)
                 message = .begin(stream.key)
             case .caps(let caps):
-                state.caps = caps
-                message = .caps(stream.key, SharedCaps(caps))
+                guard let shared = SharedCaps(caps) else {
+                    RoomLink.log.log(.warning, nil, "\(stream.id) stays in this process: \(caps)")
+                    state.caps = nil
+                    return
+                }
+                state.caps = shared
+                message = .caps(stream.key, shared)
             case .timing(let timing):
                 state.timing = timing
                 message = .latency(stream.key, timing.latency.nanoseconds)
@@ -97,7 +102,9 @@ final class StreamForwarder: Sendable {
     }
 
     private func show(_ buffer: UnmanagedBuffer) {
-        let (place, timing) = state.withLock { ($0.pool.free(buffer.access.size, holders: $0.peers.count), $0.timing) }
+        let (place, timing) = state.withLock {
+            $0.caps == nil ? (nil, nil) : ($0.pool.free(buffer.access.size, holders: $0.peers.count), $0.timing)
+        }
         guard let place, place.memory.copy(buffer.access) else { return reader.lose(buffer) }
         let taken = buffer.take()
         let moment = taken.access.presentationTimestamp.flatMap { timing?.moment(of: $0) }
