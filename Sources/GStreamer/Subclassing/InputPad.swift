@@ -51,16 +51,6 @@ public final class InputPad: Sendable {
     /// As a requested pad is handed over.
     public var requested: GhostPad { GhostPad(pad.pad) }
 
-    /// The latency of what comes in; `nil` when nobody answers.
-    public var upstreamLatency: ClockTime? {
-        let query = gst_query_new_latency()
-        defer { gst_query_unref(query) }
-        guard gst_pad_peer_query(pad.pad, query) != 0 else { return nil }
-        var minimum: GstClockTime = 0
-        gst_query_parse_latency(query, nil, &minimum, nil)
-        return ClockTime(nanoseconds: UInt64(minimum))
-    }
-
     /// Takes the pad from its element, when it is given back.
     public func remove() {
         guard let parent = gst_pad_get_parent_element(pad.pad) else { return }

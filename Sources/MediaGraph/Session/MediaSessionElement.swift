@@ -27,6 +27,7 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
         func join() {
             guard let stream else { return }
             element.staticPad("src")?.setStreamID(stream.id)
+            reader.statistics.reset()
             stream.add(reader)
         }
     }
@@ -66,6 +67,14 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
                 .setting(
                     "user", of: Self.self, \.user, "The name by which the others know this user; empty: the element's"),
                 .setting("transport", of: Self.self, \.transport, "What carries the streams between users"),
+                .readOnly(
+                    "stats", of: MediaSessionElement.self, default: Structure("mediagraph-stats"),
+                    """
+                    What the session has counted since it was joined: frames (uint64, buffers that its user has sent), \
+                    dropped (uint64, buffers that a reader was too slow for: behind one of this session's pads, or of \
+                    its user's streams in another process)
+                    """
+                ) { $0.statistics },
             ],
             messages: SessionMessage.declarations,
             abiVersion: NodeDefinition.abiVersion)
@@ -103,6 +112,15 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
         default: break
         }
         return result
+    }
+
+    private var statistics: Structure {
+        let (inputs, outputs) = state.withLock { ($0.inputs, $0.outputs) }
+        let sent = inputs.reduce(0) { $0 + $1.publisher.statistics.frames.load(ordering: .relaxed) }
+        let lost =
+            inputs.reduce(0) { $0 + $1.publisher.remoteLosses }
+            + outputs.reduce(0) { $0 + $1.reader.statistics.dropped.load(ordering: .relaxed) }
+        return Structure("mediagraph-stats", [("frames", sent), ("dropped", lost)])
     }
 
     // MARK: The room

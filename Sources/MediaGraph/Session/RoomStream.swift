@@ -17,6 +17,8 @@ final class RoomStream: Sendable {
     let key: StreamKey
     /// `room/user/kind`.
     let id: String
+    /// What its readers in other processes have got and lost.
+    let remoteStatistics = NodeStatistics()
     private let state = Mutex(State())
 
     /// Called when the first reader has come or the last has gone, with no lock held.

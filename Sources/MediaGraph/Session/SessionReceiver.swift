@@ -11,9 +11,7 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
     /// What downstream has been told.
     private struct Shown {
         var hasBegun = false
-        var caps: Caps?
         var isRefused = false
-        var timing: StreamTiming?
         var segment: Segment?
         var isOn = false
     }
@@ -109,7 +107,6 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
 
     /// What downstream can't take is this stream's trouble alone: it is said, and the graph goes on without it.
     private func announce(_ caps: Caps) {
-        shown.caps = caps
         shown.isRefused = !downstreamAccepts(caps)
         guard !shown.isRefused else {
             let taken = sourcePad.peerCaps().map { "\($0)" } ?? "nothing"
@@ -123,7 +120,6 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
 
     private func announce(_ timing: StreamTiming) {
         guard let clock = element.clock, let base = element.baseTime else { return }
-        shown.timing = timing
         let segment = timing.segment(in: clock, baseTime: base)
         shown.segment = segment
         pushSegment(segment)

@@ -7,6 +7,7 @@ import Synchronization
 final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
     let kind: StreamKind
     let appSink: AppSink
+    /// What the user has sent.
     let statistics = NodeStatistics()
     private let owner: WeakElement
     private let stream = Mutex<RoomStream?>(nil)
@@ -21,8 +22,6 @@ final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
         var segment: Segment?
         var play: Int
     }
-
-    static let log = MediaSessionElement.log
 
     init?(_ kind: StreamKind, owner: WeakElement) {
         guard let appSink = AppSink(name: "\(kind.inputPad)_sink") else { return nil }
@@ -47,8 +46,12 @@ final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
             turn(left, on: false)
             left.end()
         }
+        if new != nil { statistics.reset() }
         new?.begin()
     }
+
+    /// Buffers that other processes' readers were too slow for.
+    var remoteLosses: UInt64 { stream.withLock { $0 }?.remoteStatistics.dropped.load(ordering: .relaxed) ?? 0 }
 
     func playing() { plays.wrappingAdd(1, ordering: .relaxed) }
 
@@ -77,7 +80,7 @@ final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
         }
         if known.map({ !sample.hasCaps(at: $0.capsIdentity) }) ?? true { stream.setCaps(caps) }
         if known?.segment != segment || known?.play != play {
-            let latency = appSink.staticPad("sink")?.upstreamLatency() ?? .zero
+            let latency = appSink.staticPad("sink")?.upstreamLatency()?.minimum ?? .zero
             stream.setTiming(StreamTiming(segment: segment, clock: clock, baseTime: base, latency: latency))
         }
         announced = Announced(stream: stream, caps: caps, capsIdentity: caps.identity, segment: segment, play: play)
@@ -91,7 +94,7 @@ final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
         switch event {
         case .caps:
             // A file is sent at the pace at which it would be shown; what is live has its pace.
-            if let isLive = appSink.staticPad("sink")?.upstreamIsLive() { appSink.setSynchronized(!isLive) }
+            if let isLive = appSink.staticPad("sink")?.upstreamLatency()?.isLive { appSink.setSynchronized(!isLive) }
         case .custom(let structure) where structure.name == StreamStatus.eventName:
             // On is said with the first frame.
             if structure["on"] == false { reachedEndOfStream() }

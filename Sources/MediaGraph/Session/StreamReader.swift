@@ -31,11 +31,14 @@ final class StreamReader: Sendable {
         var isEnding = false
     }
 
-    let statistics = NodeStatistics()
+    let statistics: NodeStatistics
     private let monitor: BlockingMonitor<State>
 
     /// - Parameter bound: buffers that may wait.
-    init(bound: Int) { monitor = BlockingMonitor(State(queue: BoundedQueue(bound: bound, policy: .dropOldest))) }
+    init(bound: Int, statistics: NodeStatistics = NodeStatistics()) {
+        self.statistics = statistics
+        monitor = BlockingMonitor(State(queue: BoundedQueue(bound: bound, policy: .dropOldest)))
+    }
 
     // MARK: The publisher's thread
 

@@ -56,7 +56,7 @@ import Testing
             let (graph, element) = try graph("fakesink", source: RecordingSource(), pace: pace)
             graph.pipeline.setState(.playing)
             let sink = try #require(graph.pipeline.elements.first { $0.factoryName == "fakesink" })
-            #expect(sink.staticPad("sink")?.upstreamIsLive() == (pace == "live"))
+            #expect(sink.staticPad("sink")?.upstreamLatency()?.isLive == (pace == "live"))
             #expect(element.state == .playing)
             graph.pipeline.setState(.null)
         }

@@ -121,6 +121,11 @@ import Testing
             #expect(waitUntil { log.all.count == count + 1 })
         }
         #expect(try reader.rawDataPipe("bob").statistics.dropped == 0)
+        #expect(try reader.counts("call").dropped == 0)
+        #expect(try bob.counts("call").frames == 50)
+        // What the stuck one hasn't got is lost to it at its session's edge or in its pipe; a few wait in queues.
+        let lost = try stuck.counts("call").dropped + stuck.rawDataPipe("bob").statistics.dropped
+        #expect((30...50).contains(lost))
         isHeld.withLock { $0 = false }
         for graph in [stuck, reader, bob] { await graph.stop() }
     }
@@ -288,4 +293,8 @@ import Testing
         }
         pipeline.setState(.null)
     }
+}
+
+extension Graph {
+    fileprivate func counts(_ node: String) throws -> NodeCounts { try #require(NodeCounts(element(node))) }
 }

@@ -237,7 +237,7 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
     /// v4l2src fail a LATENCY query until then; and with the first frame once more, when what nobody answers is `assumed`.
     func findOutLiveness(orAssume assumed: Bool? = nil) {
         guard case .armed = run.withLock({ $0.phase }),
-            let isLive = appSink.staticPad("sink")?.upstreamIsLive() ?? assumed
+            let isLive = appSink.staticPad("sink")?.upstreamLatency()?.isLive ?? assumed
         else { return }
         run.withLock { run in
             guard case .armed = run.phase else { return }

@@ -31,7 +31,7 @@ final class SourceLifecycle<Handle: SourceHandling>: Sendable {
 
     init(_ gate: SendGate<Handle.Payload>) { self.gate = gate }
 
-    var isAttached: Bool { state.withLock { $0.attached != nil } }
+    private var isAttached: Bool { state.withLock { $0.attached != nil } }
     var hasSource: Bool { current != nil }
     private var current: Handle? { state.withLock { $0.current } }
 
@@ -59,6 +59,38 @@ final class SourceLifecycle<Handle: SourceHandling>: Sendable {
             return state.attached
         }
         withExtendedLifetime(replaced) {}
+    }
+
+    /// What `handler=` may be set to.
+    func validate(handler: String) throws(PropertyRefused) {
+        if !handler.isEmpty, isAttached {
+            throw PropertyRefused("a source from Swift is attached; it can have one only")
+        }
+    }
+
+    /// The element's change of state, with the source's calls around what its parent class does. `initialize` is the element's own,
+    /// for NULL→READY.
+    func changeState(
+        _ change: StateChange, initialize: () throws(MediaGraphError) -> Void, parent: () -> StateChangeResult
+    ) throws(MediaGraphError) -> StateChangeResult {
+        do throws(MediaGraphError) {
+            switch change {
+            case .nullToReady: try initialize()
+            case .playingToPaused: stopSend()
+            default: break
+            }
+            let result = parent()
+            switch change {
+            case .nullToReady where result == .failure: uninitialize()
+            case .pausedToPlaying where result != .failure: try startSend()
+            case .readyToNull: uninitialize()
+            default: break
+            }
+            return result
+        } catch {
+            if case .nullToReady = change { uninitialize() }
+            throw error
+        }
     }
 
     /// The source of `handler=`, for one run.

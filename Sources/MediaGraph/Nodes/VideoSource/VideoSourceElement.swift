@@ -111,9 +111,7 @@ final class VideoSourceElement: PushSource, ConfigurableElement, @unchecked Send
     }
 
     func validate(_ proposed: Settings, changing property: String) throws(PropertyRefused) {
-        if property == "handler", !proposed.handler.isEmpty, lifecycle.isAttached {
-            throw PropertyRefused("a source from Swift is attached; it can have one only")
-        }
+        if property == "handler" { try lifecycle.validate(handler: proposed.handler) }
     }
 
     func settingsDidChange(_ property: String) {
@@ -122,21 +120,8 @@ final class VideoSourceElement: PushSource, ConfigurableElement, @unchecked Send
 
     override func changeState(_ change: StateChange) -> StateChangeResult {
         do throws(MediaGraphError) {
-            switch change {
-            case .nullToReady: try initialize()
-            case .playingToPaused: lifecycle.stopSend()
-            default: break
-            }
-            let result = super.changeState(change)
-            switch change {
-            case .nullToReady where result == .failure: lifecycle.uninitialize()
-            case .pausedToPlaying where result != .failure: try lifecycle.startSend()
-            case .readyToNull: lifecycle.uninitialize()
-            default: break
-            }
-            return result
+            return try lifecycle.changeState(change, initialize: initialize) { super.changeState(change) }
         } catch {
-            if case .nullToReady = change { lifecycle.uninitialize() }
             postError(.settings, "\(name): \(error)")
             return .failure
         }

@@ -106,9 +106,7 @@ final class VirtualMicElement: PushSource, ConfigurableElement, @unchecked Senda
     override func releasePad(_ pad: GhostPad) { input.withLock { $0.take() }?.remove() }
 
     func validate(_ proposed: MicSettings, changing property: String) throws(PropertyRefused) {
-        if property == "handler", !proposed.handler.isEmpty, lifecycle.isAttached {
-            throw PropertyRefused("a source from Swift is attached; it can have one only")
-        }
+        if property == "handler" { try lifecycle.validate(handler: proposed.handler) }
     }
 
     func settingsDidChange(_ property: String) {
@@ -119,21 +117,8 @@ final class VirtualMicElement: PushSource, ConfigurableElement, @unchecked Senda
 
     override func changeState(_ change: StateChange) -> StateChangeResult {
         do throws(MediaGraphError) {
-            switch change {
-            case .nullToReady: try initialize()
-            case .playingToPaused: lifecycle.stopSend()
-            default: break
-            }
-            let result = super.changeState(change)
-            switch change {
-            case .nullToReady where result == .failure: lifecycle.uninitialize()
-            case .pausedToPlaying where result != .failure: try lifecycle.startSend()
-            case .readyToNull: lifecycle.uninitialize()
-            default: break
-            }
-            return result
+            return try lifecycle.changeState(change, initialize: initialize) { super.changeState(change) }
         } catch {
-            if case .nullToReady = change { lifecycle.uninitialize() }
             postError(.settings, "\(name): \(error)")
             return .failure
         }
@@ -204,7 +189,7 @@ final class VirtualMicElement: PushSource, ConfigurableElement, @unchecked Senda
         let settings = settings.current
         guard settings.pace == .live else { return (false, .zero, nil) }
         upstreamLatency.store(
-            input.withLock { $0 }?.upstreamLatency?.nanoseconds ?? 0, ordering: .relaxed)
+            input.withLock { $0 }?.pad.upstreamLatency()?.minimum.nanoseconds ?? 0, ordering: .relaxed)
         let minimum =
             settings.jitter + delay.load(ordering: .relaxed) + upstreamLatency.load(ordering: .relaxed)
         return (

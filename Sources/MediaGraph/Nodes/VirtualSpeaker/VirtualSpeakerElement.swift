@@ -331,7 +331,7 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
     private func findOutLiveness(orAssume assumed: Bool? = nil) {
         guard delivery.liveness == nil else { return }
         let pads = state.withLock { $0.inputs.values.map(\.pad.pad) }
-        let answers = pads.filter(\.isLinked).compactMap { $0.upstreamIsLive() }
+        let answers = pads.filter(\.isLinked).compactMap { $0.upstreamLatency()?.isLive }
         guard let isLive = answers.contains(true) ? true : answers.isEmpty ? assumed : false else { return }
         if isLive { mix.becomeLive() }
         delivery.open(isLive: isLive)

@@ -23,7 +23,7 @@ final class StreamForwarder: Sendable {
 
     init(_ stream: RoomStream) {
         self.stream = stream
-        reader = StreamReader(bound: OutputKey.of(stream.key).bound)
+        reader = StreamReader(bound: OutputKey.of(stream.key).bound, statistics: stream.remoteStatistics)
         reader.play()
     }
 
