@@ -1,8 +1,8 @@
 import GStreamer
 
-/// Whether `condition` comes true within ten seconds.
+/// Whether `condition` comes true within a minute: a busy machine takes its time.
 public func waitUntil(_ condition: () -> Bool) -> Bool {
-    let deadline = monotonicNanoseconds() + 10_000_000_000
+    let deadline = monotonicNanoseconds() + 60_000_000_000
     while monotonicNanoseconds() < deadline {
         if condition() { return true }
         sleepBriefly()

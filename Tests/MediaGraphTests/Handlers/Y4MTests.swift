@@ -153,10 +153,10 @@ import Testing
         // A sink waits for its first frame, so the start is never done.
         let start = Task { try await graph.start() }
         try await Task.sleep(for: .milliseconds(300))
-        let began = ContinuousClock.now
+        // A stop that waited for the pipe's writer would never return.
         await graph.stop()
-        #expect(began.duration(to: .now) < .seconds(10))
         _ = await start.result
+        #expect(graph.pipeline.waitForState(timeout: .zero).state == .null)
     }
 
     @Test("a named pipe gives the frames that are written to it, however they are cut")

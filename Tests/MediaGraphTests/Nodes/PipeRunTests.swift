@@ -54,7 +54,7 @@ import Testing
         #expect(waitUntil { channel.count == maxFrames })
         for _ in 0..<5 {
             #expect(pipeline.setState(.paused) != .failure)
-            #expect(pipeline.waitForState(timeout: .seconds(10)).state == .paused)
+            #expect(pipeline.waitForState(timeout: .seconds(60)).state == .paused)
             pipeline.setState(.playing)
         }
         #expect((maxFrames...maxFrames + 5).contains(channel.count))
@@ -100,7 +100,7 @@ import Testing
         #expect(pipe.setState(.ready) == .success)
         #expect((pipe.setState(.paused) == .async) == isExpected)
         pipeline.setState(.paused)
-        #expect(pipeline.waitForState(timeout: .seconds(10)).state == .paused)
+        #expect(pipeline.waitForState(timeout: .seconds(60)).state == .paused)
         pipeline.setState(.playing)
         #expect(waitUntil { hasEnded.load(ordering: .relaxed) })
         #expect(recorder.log.all == ["on", "frame", "frame", "frame", "off"])
@@ -120,7 +120,7 @@ import Testing
                     Receiver(onFrame: { _ in _ = isHeld.wait { $0 ? nil : true } }), memoryMode: nil,
                     to: try #require(pipeline.element(named: "p")))
                 pipeline.setState(.paused)
-                #expect(pipeline.waitForState(timeout: .seconds(10)).state == .paused)
+                #expect(pipeline.waitForState(timeout: .seconds(60)).state == .paused)
                 // Returns while the handler holds its first frame, or has not had it yet.
                 #expect(pipeline.setState(.playing) != .failure)
                 isHeld.withLock { $0 = false }

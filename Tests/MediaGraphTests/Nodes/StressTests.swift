@@ -153,7 +153,7 @@ import Testing
             await graph.stop()
             try await graph.start()
             _ = try await first.value
-            #expect(graph.pipeline.waitForState(timeout: .seconds(5)).state == .playing)
+            #expect(graph.pipeline.waitForState(timeout: .seconds(60)).state == .playing)
             await graph.stop()
         }
     }

@@ -46,7 +46,7 @@ import Testing
     func reachesPlayingWithoutFrames() async throws {
         let (graph, _) = try graph("rawdatapipe", source: RecordingSource())
         try await graph.start()
-        #expect(graph.pipeline.waitForState(timeout: .seconds(5)).state == .playing)
+        #expect(graph.pipeline.waitForState(timeout: .seconds(60)).state == .playing)
         await graph.stop()
     }
 

@@ -288,7 +288,7 @@ import Testing
             let states: [State] = [.playing, .paused, .ready, .playing, .null].shuffled()
             for state in states {
                 #expect(pipeline.setState(state) != .failure)
-                #expect(pipeline.waitForState(timeout: .seconds(10)).state == state, "round \(round): \(states)")
+                #expect(pipeline.waitForState(timeout: .seconds(60)).state == state, "round \(round): \(states)")
             }
         }
         pipeline.setState(.null)
