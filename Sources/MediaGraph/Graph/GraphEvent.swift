@@ -10,7 +10,7 @@ public enum GraphEvent: Sendable {
     /// Another user came into a session's room, or was there when the session came.
     case userJoined(node: String, user: String)
     case userLeft(node: String, user: String)
-    /// A stream of the session's own user started or stopped being sent. `kind` is video, videoaux, audio, share or
+    /// A stream of a user in the session's room, its own too, started or stopped being sent. `kind` is video, videoaux, audio, share or
     /// shareaudio.
     case userStream(node: String, user: String, kind: String, isOn: Bool)
     case warning(ElementFailure)

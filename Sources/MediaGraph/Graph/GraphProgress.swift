@@ -21,8 +21,7 @@ extension Graph {
             guard let factory = element.factoryName else { return nil }
             if Nodes.factoryNames.contains(factory), let counts = NodeCounts(element) {
                 return ElementProgress(
-                    name: element.name, factory: factory, isNode: true,
-                    unit: factory == VirtualSpeakerElement.declaration.factoryName ? .blocks : .frames, counts: counts)
+                    name: element.name, factory: factory, isNode: true, unit: unit(ofNode: factory), counts: counts)
             }
             // A bin such as autovideosink may give the counts of the sink inside it for its own: once is enough.
             guard element.isSink, let counts = NodeCounts(ofSink: element), let shown = owner(ofSink: element),
@@ -31,6 +30,15 @@ extension Graph {
             return ElementProgress(
                 name: shown.name, factory: shown.factoryName ?? factory, isNode: false, unit: unit(of: element),
                 counts: counts)
+        }
+    }
+
+    private func unit(ofNode factory: String) -> ElementProgress.Unit {
+        switch factory {
+        case VirtualSpeakerElement.declaration.factoryName: .blocks
+        // Pictures and sound together.
+        case MediaSessionElement.declaration.factoryName: .buffers
+        default: .frames
         }
     }
 

@@ -137,7 +137,7 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
         }
         for output in outputs { output.join() }
         for input in inputs {
-            input.publisher.join(membership.room.stream(StreamKey(user: membership.user, kind: input.publisher.kind)))
+            input.publisher.join(membership)
         }
         Self.log.log(.info, element, "\(membership.user) joined room \(membership.room.name)")
     }
@@ -169,7 +169,7 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
     }
 
     private func requestInput(_ kind: StreamKind) -> GhostPad? {
-        guard !isRunning else {
+        guard !isRunning || kind.isShare else {
             postWarning(.settings, "\(name): \(kind.inputPad) is refused: link it before the session is joined")
             return nil
         }
@@ -180,7 +180,15 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
         add(publisher.appSink)
         let pad = addGhostPad(kind.inputPad, target: target)
         pad.chainToTarget()
-        state.withLock { $0.inputs.append(Input(pad: pad, publisher: publisher)) }
+        let membership = state.withLock { state in
+            state.inputs.append(Input(pad: pad, publisher: publisher))
+            return state.membership
+        }
+        // A share begins in the midst of a call.
+        if let membership {
+            publisher.join(membership)
+            publisher.appSink.syncState()
+        }
         return pad
     }
 

@@ -8,6 +8,8 @@ final class Membership: RoomMember {
     private let owner: WeakElement
     /// Of whom it has been told: those who come while it comes are told of twice.
     private let known = Mutex<Set<String>>([])
+    /// The same of streams that are being sent.
+    private let sending = Mutex<Set<StreamKey>>([])
 
     init(user: String, room: Room, owner: WeakElement) {
         self.user = user
@@ -28,5 +30,11 @@ final class Membership: RoomMember {
     func left(_ user: String) {
         guard known.withLock({ $0.remove(user) }) != nil else { return }
         owner.post(SessionMessage.left(user, room: room.name))
+    }
+
+    func streamChanged(_ key: StreamKey, isOn: Bool) {
+        let isNew = sending.withLock { isOn ? $0.insert(key).inserted : $0.remove(key) != nil }
+        guard isNew else { return }
+        owner.post(SessionMessage.stream(key, on: isOn, room: room.name))
     }
 }

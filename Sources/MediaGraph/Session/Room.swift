@@ -6,6 +6,8 @@ protocol RoomMember: AnyObject, Sendable {
     var user: String { get }
     func joined(_ user: String)
     func left(_ user: String)
+    /// Somebody's stream, the member's own too, has started or stopped being sent.
+    func streamChanged(_ key: StreamKey, isOn: Bool)
 }
 
 /// The users of a room in this process, and their streams, which are there before their users: to read one is to subscribe.
@@ -13,6 +15,8 @@ final class Room: Sendable {
     private struct State: Sendable {
         var members: [String: any RoomMember] = [:]
         var streams: [StreamKey: RoomStream] = [:]
+        /// Those that are being sent, in whatever process.
+        var sending: Set<StreamKey> = []
         /// To the other processes, while anybody is here; `nil` too where there is no way to them.
         var link: RoomLink?
 
@@ -61,6 +65,7 @@ final class Room: Sendable {
         let others = state.withLock { $0.others(than: member.user) }
         for other in others { other.joined(member.user) }
         for user in (others.map(\.user) + remote).sorted() { member.joined(user) }
+        for key in state.withLock({ $0.sending }) { member.streamChanged(key, isOn: true) }
     }
 
     func leave(_ member: any RoomMember) {
@@ -73,6 +78,20 @@ final class Room: Sendable {
         left.link?.leave(member.user)
         if left.others.isEmpty { unlink() }
         for other in left.others { other.left(member.user) }
+    }
+
+    /// A member's stream has started or stopped being sent.
+    func streamChanged(_ key: StreamKey, isOn: Bool) {
+        state.withLock { $0.link }?.streamChanged(key, isOn: isOn)
+        tell(key, isOn: isOn)
+    }
+
+    private func tell(_ key: StreamKey, isOn: Bool) {
+        let members = state.withLock { state in
+            if isOn { state.sending.insert(key) } else { state.sending.remove(key) }
+            return Array(state.members.values)
+        }
+        for member in members { member.streamChanged(key, isOn: isOn) }
     }
 
     var users: [String] {
@@ -120,11 +139,17 @@ extension Room: RoomLinkEvents {
         for member in state.withLock({ $0.others(than: user) }) { member.joined(user) }
     }
 
+    func remoteStreamChanged(_ key: StreamKey, isOn: Bool) { tell(key, isOn: isOn) }
+
     func remoteLeft(_ user: String) {
-        let (members, streams) = state.withLock { state in
-            (state.others(than: user), state.streams.values.filter { $0.key.user == user })
+        let (members, streams, sending) = state.withLock { state in
+            (
+                state.others(than: user), state.streams.values.filter { $0.key.user == user },
+                state.sending.filter { $0.user == user }
+            )
         }
         for stream in streams { stream.end() }
+        for key in sending { tell(key, isOn: false) }
         for member in members { member.left(user) }
     }
 

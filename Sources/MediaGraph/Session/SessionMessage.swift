@@ -14,8 +14,8 @@ enum SessionMessage {
         Structure(leftName, [("room", room), ("user", user)])
     }
 
-    static func stream(_ key: StreamKey, on: Bool) -> Structure {
-        Structure(streamName, [("user", key.user), ("kind", key.kind.name), ("on", on)])
+    static func stream(_ key: StreamKey, on: Bool, room: String) -> Structure {
+        Structure(streamName, [("room", room), ("user", key.user), ("kind", key.kind.name), ("on", on)])
     }
 
     /// What it is to a graph; `nil` for any other message.
@@ -38,9 +38,9 @@ enum SessionMessage {
             leftName, "Another user has left the room",
             fields: [("room", "string", "the room"), ("user", "string", "who")]),
         MessageDeclaration(
-            streamName, "A stream that this user sends has started or stopped, or one that it reads",
+            streamName, "A stream of a user in the room, this one too, has started or stopped being sent",
             fields: [
-                ("user", "string", "whose"), ("kind", "string", "video, videoaux, audio, share or shareaudio"),
+                ("room", "string", "the room"), ("user", "string", "whose"), ("kind", "string", "video, videoaux, audio, share or shareaudio"),
                 ("on", "boolean", "whether it sends"),
             ]),
     ]

@@ -6,6 +6,7 @@ enum StreamKind: String, Sendable, CaseIterable, Codable {
     case microphone = "mic"
     case shareAudio = "shareaudio"
 
+    var isShare: Bool { self == .share || self == .shareAudio }
     var isSound: Bool { self == .microphone || self == .shareAudio }
 
     /// The pad by which a member sends it.

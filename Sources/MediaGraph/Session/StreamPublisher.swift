@@ -10,7 +10,13 @@ final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
     /// What the user has sent.
     let statistics = NodeStatistics()
     private let owner: WeakElement
-    private let stream = Mutex<RoomStream?>(nil)
+    /// The room that it is sent in, and its stream there.
+    private struct Place: Sendable {
+        var membership: Membership
+        var stream: RoomStream
+    }
+
+    private let place = Mutex<Place?>(nil)
     /// Counts the times that PLAYING began: the base time is another then.
     private let plays = Atomic<Int>(0)
     private var announced: Announced?
@@ -37,21 +43,28 @@ final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
     }
 
     /// Before data flows, and with `nil` after it has ended.
-    func join(_ new: RoomStream?) {
-        let left = stream.withLock { stream in
-            defer { stream = new }
-            return stream
+    func join(_ membership: Membership?) {
+        let new = membership.map { membership in
+            Place(
+                membership: membership,
+                stream: membership.room.stream(StreamKey(user: membership.user, kind: kind)))
+        }
+        let left = place.withLock { place in
+            defer { place = new }
+            return place
         }
         if let left {
             turn(left, on: false)
-            left.end()
+            left.stream.end()
         }
-        if new != nil { statistics.reset() }
-        new?.begin()
+        if let new {
+            statistics.reset()
+            new.stream.begin()
+        }
     }
 
     /// Buffers that other processes' readers were too slow for.
-    var remoteLosses: UInt64 { stream.withLock { $0 }?.remoteStatistics.dropped.load(ordering: .relaxed) ?? 0 }
+    var remoteLosses: UInt64 { place.withLock { $0 }?.stream.remoteStatistics.dropped.load(ordering: .relaxed) ?? 0 }
 
     func playing() { plays.wrappingAdd(1, ordering: .relaxed) }
 
@@ -70,7 +83,8 @@ final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
 
     /// What is new goes ahead of the buffer.
     private func announce(_ sample: borrowing Sample, _ buffer: BufferAccess, _ play: Int) -> FlowReturn {
-        guard let stream = stream.withLock({ $0 }), let caps = sample.caps else { return .ok }
+        guard let place = place.withLock({ $0 }), let caps = sample.caps else { return .ok }
+        let stream = place.stream
         let known = announced.flatMap { $0.stream === stream ? $0 : nil }
         guard let segment = sample.segment, let clock = appSink.clock, let base = appSink.baseTime else {
             owner.postError(
@@ -84,7 +98,7 @@ final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
             stream.setTiming(StreamTiming(segment: segment, clock: clock, baseTime: base, latency: latency))
         }
         announced = Announced(stream: stream, caps: caps, capsIdentity: caps.identity, segment: segment, play: play)
-        turn(stream, on: true)
+        turn(place, on: true)
         statistics.countFrame()
         stream.send(buffer)
         return .ok
@@ -103,13 +117,13 @@ final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
     }
 
     override func reachedEndOfStream() {
-        guard let stream = stream.withLock({ $0 }) else { return }
-        turn(stream, on: false)
+        guard let place = place.withLock({ $0 }) else { return }
+        turn(place, on: false)
         announced = nil
     }
 
-    private func turn(_ stream: RoomStream, on: Bool) {
-        guard stream.setStatus(on) else { return }
-        owner.post(SessionMessage.stream(stream.key, on: on))
+    private func turn(_ place: Place, on: Bool) {
+        guard place.stream.setStatus(on) else { return }
+        place.membership.room.streamChanged(place.stream.key, isOn: on)
     }
 }

@@ -37,7 +37,8 @@ import Testing
     func meeting() throws {
         let alice = try alice("received")
         let bob = try bob()
-        #expect(alice.waits { $0.output.contains("\"on\":true") }, "\(alice.output)\(alice.errors)")
+        #expect(alice.waits { $0.statuses(on: true) == 1 }, "\(alice.output)\(alice.errors)")
+        #expect(alice.waits { $0.count("\"stream\"") == 1 && $0.output.contains("\"user\":\"bob\"") })
         #expect(bob.waits { $0.hasSent(40) })
         for program in [alice, bob] { program.send(SIGINT) }
         #expect(alice.end() == 0 && bob.end() == 0)
@@ -60,10 +61,10 @@ import Testing
         let alice = try alice("received")
         for round in 1...3 {
             let bob = try bob()
-            #expect(alice.waits { $0.count("\"on\":true") == round }, "\(alice.output)\(alice.errors)")
+            #expect(alice.waits { $0.statuses(on: true) == round }, "\(alice.output)\(alice.errors)")
             #expect(bob.waits { $0.hasSent(5) })
             bob.send(SIGKILL)
-            #expect(alice.waits { $0.count("\"on\":false") == round && $0.count("\"left\"") == round })
+            #expect(alice.waits { $0.statuses(on: false) == round && $0.count("\"left\"") == round })
         }
         alice.send(SIGINT)
         #expect(alice.end() == 0)
@@ -76,7 +77,7 @@ import Testing
         let stuck = try alice("stuck")
         let carol = try program(
             "mediasession name=call room=r user=carol  call.video_bob ! rawdatapipe name=bob handler=count")
-        #expect(stuck.waits { $0.output.contains("\"on\":true") } && carol.waits { $0.output.contains("\"on\":true") })
+        #expect(stuck.waits { $0.statuses(on: true) == 1 } && carol.waits { $0.statuses(on: true) == 1 })
         stuck.send(SIGSTOP)
         let sent = bob.framesSent
         #expect(bob.waits { $0.hasSent(sent + 45) })
@@ -105,6 +106,11 @@ import Testing
 
 extension LiveProgram {
     fileprivate func count(_ text: String) -> Int { output.components(separatedBy: text).count - 1 }
+
+    /// How often a pipe has said so.
+    fileprivate func statuses(on: Bool) -> Int {
+        output.split(separator: "\n").count { $0.contains("\"status\"") && $0.contains("\"on\":\(on)") }
+    }
 
     private func frames(of node: String) -> Int {
         guard let line = output.split(separator: "\n").last(where: { $0.contains("\"nodes\"") }),

@@ -178,8 +178,10 @@ import Testing
         let reader = try Graph("mediasession name=call room=\(room) user=alice")
         let events = reader.events
         try await reader.start()
-        let (bob, _) = try publisher("bob", room: room)
+        let (bob, source) = try publisher("bob", room: room)
         try await bob.start()
+        try Self.send(source)
+        #expect(waitUntil { NodeCounts(try! bob.element("call"))!.frames == 1 })
         await bob.stop()
         await reader.stop()
         var heard: [String] = []
@@ -187,10 +189,12 @@ import Testing
             switch event {
             case .userJoined(let node, let user): heard.append("\(node) +\(user)")
             case .userLeft(let node, let user): heard.append("\(node) -\(user)")
+            case .userStream(let node, let user, let kind, let isOn):
+                heard.append("\(node) \(user)'s \(kind) \(isOn ? "on" : "off")")
             default: break
             }
         }
-        #expect(heard == ["call +bob", "call -bob"])
+        #expect(heard == ["call +bob", "call bob's video on", "call bob's video off", "call -bob"])
     }
 
     @Test("SE-1 a pad may be asked for and given back while the session runs, again and again")

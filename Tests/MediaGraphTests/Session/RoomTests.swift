@@ -13,6 +13,7 @@ import Testing
         init(_ user: String) { self.user = user }
         func joined(_ user: String) { heard.add("+\(user)") }
         func left(_ user: String) { heard.add("-\(user)") }
+        func streamChanged(_ key: StreamKey, isOn: Bool) { heard.add("\(key.user) \(key.kind) \(isOn ? "on" : "off")") }
     }
 
     @Test("SE-1 users hear of each other's coming and going, whoever was first")
@@ -28,6 +29,20 @@ import Testing
         #expect(alice.heard.all == ["+bob", "+carol", "-bob", "+bob"])
         #expect(carol.heard.all == ["+alice", "+bob", "-bob", "+bob"])
         #expect(bob.heard.all == ["+alice", "+carol", "+alice", "+carol"])
+    }
+
+    @Test("SE-1 all hear of who sends what, those who come later too")
+    func streams() throws {
+        let room = Room.named("streams")
+        let (alice, bob, carol) = (Member("alice"), Member("bob"), Member("carol"))
+        try room.join(alice)
+        try room.join(bob)
+        room.streamChanged(StreamKey(user: "bob", kind: .camera), isOn: true)
+        room.streamChanged(StreamKey(user: "bob", kind: .share), isOn: true)
+        room.streamChanged(StreamKey(user: "bob", kind: .share), isOn: false)
+        try room.join(carol)
+        #expect(alice.heard.all == ["+bob", "bob camera on", "bob share on", "bob share off", "+carol"])
+        #expect(carol.heard.all == ["+alice", "+bob", "bob camera on"])
     }
 
     @Test("SE-1 two users of one name are one too many, and the second's leaving isn't the first's")

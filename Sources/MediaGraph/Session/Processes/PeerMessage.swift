@@ -7,6 +7,8 @@ enum PeerMessage: Sendable, Codable {
     case hello(version: Int, users: [String])
     case joined(String)
     case left(String)
+    /// A stream has started or stopped being sent, whoever reads it.
+    case stream(StreamKey, Bool)
     /// The other side wants a stream of this one's, or no longer.
     case read(StreamKey)
     case unread(StreamKey)
@@ -24,7 +26,7 @@ enum PeerMessage: Sendable, Codable {
     case forget(memory: UInt64)
 
     /// Raised when processes of different versions could no longer talk.
-    static let version = 1
+    static let version = 2
 
     var bytes: Data {
         // Nothing in a message can't be encoded.

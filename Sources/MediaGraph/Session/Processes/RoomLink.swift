@@ -8,6 +8,8 @@ final class RoomLink: Sendable {
     fileprivate struct State: Sendable {
         /// This process's users, each with its hold on the name.
         var users: [String: FileLock] = [:]
+        /// Their streams that are being sent.
+        var sending: Set<StreamKey> = []
         var peers: [RoomPeer] = []
         /// Who has told of which user.
         var remote: [String: RoomPeer] = [:]
@@ -68,6 +70,7 @@ final class RoomLink: Sendable {
         state.withLock { state in
             state.peers.append(peer)
             peer.send(.hello(version: PeerMessage.version, users: state.users.keys.sorted()))
+            for key in state.sending { peer.send(.stream(key, true)) }
         }
         peer.start()
     }
@@ -107,6 +110,13 @@ final class RoomLink: Sendable {
         }
     }
 
+    func streamChanged(_ key: StreamKey, isOn: Bool) {
+        state.withLock { state in
+            if isOn { state.sending.insert(key) } else { state.sending.remove(key) }
+            for peer in state.peers { peer.send(.stream(key, isOn)) }
+        }
+    }
+
     var remoteUsers: [String] { state.withLock { $0.remote.keys.sorted() } }
 
     // MARK: Other processes' users
@@ -130,6 +140,11 @@ final class RoomLink: Sendable {
             return true
         }
         if wasThere { events.remoteLeft(user) }
+    }
+
+    func streamChanged(_ key: StreamKey, isOn: Bool, with peer: RoomPeer) {
+        guard state.withLock({ $0.remote[key.user] === peer }) else { return }
+        events.remoteStreamChanged(key, isOn: isOn)
     }
 
     /// A stream may have got its first reader here, or lost its last.
@@ -193,6 +208,7 @@ extension RoomLink.State {
 protocol RoomLinkEvents: AnyObject, Sendable {
     func remoteJoined(_ user: String)
     func remoteLeft(_ user: String)
+    func remoteStreamChanged(_ key: StreamKey, isOn: Bool)
     func stream(_ key: StreamKey) -> RoomStream
     /// Whether anybody here reads the stream.
     func isWanted(_ key: StreamKey) -> Bool

@@ -55,6 +55,7 @@ final class RoomPeer: Sendable {
         case .left(let user):
             guard state.withLock({ $0.users.remove(user) }) != nil else { return false }
             room.left(user, with: self)
+        case .stream(let key, let isOn): room.streamChanged(key, isOn: isOn, with: self)
         case .read(let key): room.forward(key, to: self)
         case .unread(let key): room.stopForwarding(key, to: self)
         case .release(let memory): room.release(memory, by: self)
