@@ -22,6 +22,8 @@ public final class Graph: Sendable {
     private let conflict = Mutex<String?>(nil)
     let streams = WeakStreams()
     let stock = StockNodes()
+    /// Hears each event on the thread that posts it.
+    private let listener = Mutex<(@Sendable (GraphEvent) -> Void)?>(nil)
 
     /// Reads a description; `variables` are values for its `${NAME}`.
     public convenience init(_ text: String, variables: [String: String] = [:]) throws(GraphError) {
@@ -274,7 +276,14 @@ public final class Graph: Sendable {
         control.async { [pipeline] in pipeline.dumpDotFile("mediagraph.\(moment)") }
     }
 
+    /// Before it is started. `body` must be quick and must not block.
+    func listen(_ body: @escaping @Sendable (GraphEvent) -> Void) { listener.withLock { $0 = body } }
+
+    /// On the queue on which changes of state happen.
+    func enqueue(_ body: @escaping @Sendable () -> Void) { control.async(execute: body) }
+
     private func tell(_ event: GraphEvent) {
+        listener.withLock { $0 }?(event)
         for reader in state.withLock({ $0.currentReaders }) { reader.yield(event) }
     }
 
@@ -292,6 +301,7 @@ public final class Graph: Sendable {
         }
         streams.end(end)
         waiting.resumeAll(.ended(end))
+        listener.withLock { $0 }?(.ended(end))
         for reader in waiting.readers {
             reader.yield(.ended(end))
             reader.finish()

@@ -5,16 +5,17 @@ enum OutputKey: Sendable, Hashable {
     /// `video_bob` and the like.
     case of(StreamKey)
 
-    /// From what a pad is asked for by; `nil` without a user's name.
+    /// From what a pad is asked for by; `nil` without a user's name, as `PadName` writes it.
     init?(template: String, name: String?) {
         if template == "preview" {
             self = .preview
             return
         }
         guard let kind = StreamKind.allCases.first(where: { template == "\($0.outputPrefix)%s" }), let name,
-            name.hasPrefix(kind.outputPrefix), name.count > kind.outputPrefix.count
+            name.hasPrefix(kind.outputPrefix), name.count > kind.outputPrefix.count,
+            let user = try? PadName.unescape(String(name.dropFirst(kind.outputPrefix.count)))
         else { return nil }
-        self = .of(StreamKey(user: String(name.dropFirst(kind.outputPrefix.count)), kind: kind))
+        self = .of(StreamKey(user: user, kind: kind))
     }
 
     func stream(of user: String) -> StreamKey {
@@ -34,7 +35,7 @@ enum OutputKey: Sendable, Hashable {
     var padName: String {
         switch self {
         case .preview: "preview"
-        case .of(let key): "\(key.kind.outputPrefix)\(key.user)"
+        case .of(let key): key.kind.outputPrefix + PadName.escape(key.user)
         }
     }
 

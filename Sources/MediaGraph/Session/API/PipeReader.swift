@@ -1,0 +1,74 @@
+import GStreamer
+import Synchronization
+
+/// A `rawdatapipe` behind one of a session's pads, for as long as it has delegates.
+final class PipeReader: Sendable {
+    private struct State: Sendable {
+        var element: Element?
+        var delegates = 0
+    }
+
+    private let place: SessionPlace
+    private let identity: PipeIdentity
+    private let memoryMode: MemoryMode?
+    private let state = Mutex(State())
+
+    /// The pad has the pipe's name.
+    init(_ place: SessionPlace, _ identity: PipeIdentity, _ memoryMode: MemoryMode?) {
+        self.place = place
+        self.identity = identity
+        self.memoryMode = memoryMode
+    }
+
+    func subscribe(_ delegate: some RawDataDelegate, _ resolution: Resolution) throws(MediaGraphError) {
+        try state.withLock { state throws(MediaGraphError) in
+            let known = state.element
+            let element = if let known { known } else { try make() }
+            try NodeDoor.subscribe(delegate, identity, resolution, to: element)
+            state.delegates += 1
+            guard known == nil else { return }
+            state.element = element
+            place.enqueue { [identity] place in
+                place.add(element)
+                place.link(identity.name, to: element, "sink")
+                element.syncState()
+            }
+        }
+    }
+
+    private func make() throws(MediaGraphError) -> Element {
+        guard let element = Element(factory: "rawdatapipe", name: identity.name) else {
+            throw .allocationFailed(.init(identity.name))
+        }
+        do {
+            if let memoryMode { try element.setProperty("memory-mode", parsing: memoryMode.nick) }
+        } catch { throw .wrapping(error, identity.name) }
+        return element
+    }
+
+    func unsubscribe(_ delegate: some RawDataDelegate) throws(MediaGraphError) {
+        guard let element = state.withLock({ $0.element }) else {
+            throw .wrongUsage(.init(identity.name, expected: "a delegate that is subscribed", actual: "another"))
+        }
+        // It waits for callbacks, which may subscribe others: outside the lock.
+        try NodeDoor.unsubscribe(delegate, from: element)
+        state.withLock { state in
+            state.delegates -= 1
+            guard state.delegates == 0 else { return }
+            state.element = nil
+            place.enqueue { [identity] place in
+                place.unlink(identity.name, from: element, "sink", isRequested: false)
+                place.remove(element)
+            }
+        }
+    }
+
+    var statistics: NodeCounts { state.withLock { $0.element }.flatMap(NodeCounts.init) ?? .none }
+
+    /// As a description has it.
+    var text: String? {
+        guard state.withLock({ $0.element != nil }) else { return nil }
+        let mode = memoryMode.map { " memory-mode=\($0.nick)" } ?? ""
+        return "session.\(identity.name) ! rawdatapipe name=\(identity.name)\(mode)"
+    }
+}

@@ -1,0 +1,181 @@
+import Dispatch
+import GStreamer
+import Synchronization
+
+/// A user in a room, as Zoom's Video SDK has it: sends what its ``SessionContext`` names, and reads the others' raw data.
+///
+/// Underneath is a ``Graph`` with one `mediasession`: whatever is done here can be written as text, and ``description`` is
+/// that text at the moment. Sendable: any task or thread may call it. Events come in order, to the delegate on a queue of
+/// the session's own, and to any number of readers of ``events``. A session that nobody holds any more leaves.
+public final class Session: Sendable {
+    private struct State: Sendable {
+        weak var delegate: (any SessionDelegate)?
+        var isJoined = false
+        /// Who is here, each with what they send.
+        var sending: [String: Set<UserStream>] = [:]
+        var pipes: [PipeIdentity: PipeReader] = [:]
+        var readers: [Int: AsyncStream<SessionEvent>.Continuation] = [:]
+        var lastReader = 0
+    }
+
+    public let context: SessionContext
+    /// What carries it. Nodes may be looked up in it: `camera`, `preprocessor`, `mic`, `speaker`, `session`.
+    public let graph: Graph
+    let place: SessionPlace
+    private let state = Mutex(State())
+    private let callbacks = DispatchQueue(label: "mediagraph.session")
+    let sound: SoundReader
+
+    /// Throws `wrongUsage` where the context names what rules each other out, and `invalidParameter` where one of its
+    /// descriptions doesn't hold.
+    public init(_ context: SessionContext) throws(MediaGraphError) {
+        try context.validate()
+        self.context = context
+        do throws(GraphError) {
+            graph = try Graph(context.description)
+            place = SessionPlace(graph: graph, element: try graph.element("session"))
+        } catch { throw .invalidParameter(.init("the session's description", actual: "\(error)")) }
+        sound = SoundReader(place, context)
+        try attachHandlers()
+        graph.listen { [weak self] in self?.hear($0) }
+    }
+
+    private func attachHandlers() throws(MediaGraphError) {
+        do {
+            if let source = context.externalVideoSource { try graph.videoSource("camera").attach(source) }
+            if let processor = context.preProcessor { try attach(processor, to: graph.preprocessor("preprocessor")) }
+            if let microphone = context.virtualAudioMic { try graph.virtualMic("mic").attach(microphone) }
+            if context.hasSpeaker { try sound.attach(to: graph.element("speaker")) }
+        } catch { throw .wrapping(error, "the session's handlers") }
+    }
+
+    private func attach(_ processor: some VideoProcessor & Sendable, to node: PreprocessorNode) throws {
+        try node.attach(processor)
+    }
+
+    /// Whom its events and sounds go to; held weakly.
+    public var delegate: (any SessionDelegate)? {
+        get { state.withLock { $0.delegate } }
+        set {
+            state.withLock { $0.delegate = newValue }
+            sound.session.withLock { $0 = WeakSession(self) }
+        }
+    }
+
+    // MARK: Joining
+
+    /// Comes into the room and sends. Throws ``GraphError/failed(_:)`` where somebody in the room has the name, or a device
+    /// can't be had.
+    public func join() async throws(GraphError) {
+        try await graph.start()
+        state.withLock { $0.isJoined = true }
+        tell(.joined)
+    }
+
+    /// Leaves the room, and the devices. When it returns no handler is running and none will be called; subscriptions stay
+    /// for the next time.
+    public func leave() async { await graph.stop() }
+
+    public var isJoined: Bool { state.withLock { $0.isJoined } }
+
+    /// The session as text, for `mediagraph run`: what runs now, subscriptions and shares too.
+    public var description: String {
+        let pipes = state.withLock { Array($0.pipes.values) }
+        let links = pipes.compactMap(\.text) + sound.texts
+        return ([context.description] + links.sorted()).joined(separator: "\n")
+    }
+
+    // MARK: Users
+
+    public var localUser: SessionUser { SessionUser(name: context.user, session: self) }
+
+    /// Who else is in the room, in the order of their names.
+    public var remoteUsers: [SessionUser] {
+        state.withLock { $0.sending.keys.filter { $0 != context.user }.sorted() }.map {
+            SessionUser(name: $0, session: self)
+        }
+    }
+
+    /// Throws `noSuchUser` for one who isn't here.
+    public func user(_ name: String) throws(MediaGraphError) -> SessionUser {
+        guard has(name) else {
+            let known = remoteUsers.map(\.name).joined(separator: ", ")
+            throw .noSuchUser(
+                .init("user \"\(name)\"", expected: known.isEmpty ? "somebody in the room" : known, actual: "nobody"))
+        }
+        return SessionUser(name: name, session: self)
+    }
+
+    func has(_ user: String) -> Bool { user == context.user || state.withLock { $0.sending[user] != nil } }
+
+    func isSending(_ stream: UserStream, _ user: String) -> Bool {
+        state.withLock { $0.sending[user]?.contains(stream) ?? false }
+    }
+
+    func pipe(_ identity: PipeIdentity) -> PipeReader {
+        state.withLock { state in
+            if let pipe = state.pipes[identity] { return pipe }
+            let pipe = PipeReader(place, identity, context.memoryMode(of: identity.kind))
+            state.pipes[identity] = pipe
+            return pipe
+        }
+    }
+
+    // MARK: Events
+
+    /// What happens from now on. Any number of readers, each with all events; a slow reader loses the oldest of more than
+    /// 256. It ends when the session is gone.
+    public var events: AsyncStream<SessionEvent> {
+        AsyncStream(bufferingPolicy: .bufferingNewest(256)) { continuation in
+            let id = state.withLock { state in
+                state.lastReader += 1
+                state.readers[state.lastReader] = continuation
+                return state.lastReader
+            }
+            continuation.onTermination = { [weak self] _ in
+                self?.state.withLock { _ = $0.readers.removeValue(forKey: id) }
+            }
+        }
+    }
+
+    deinit { for reader in state.withLock({ $0.readers.values }) { reader.finish() } }
+
+    /// On the thread that posts: it only takes notes.
+    private func hear(_ event: GraphEvent) {
+        switch event {
+        case .userJoined(place.name, let user):
+            state.withLock { $0.sending[user] = $0.sending[user] ?? [] }
+            sound.joined(user)
+            tell(.userJoined(SessionUser(name: user, session: self)))
+        case .userLeft(place.name, let user):
+            state.withLock { $0.sending[user] = nil }
+            sound.left(user)
+            tell(.userLeft(SessionUser(name: user, session: self)))
+        case .userStream(place.name, let user, let kind, let isOn):
+            guard let stream = UserStream(rawValue: kind) else { return }
+            state.withLock { state in
+                if isOn { state.sending[user, default: []].insert(stream) } else { state.sending[user]?.remove(stream) }
+            }
+            if stream == .shareAudio, user != context.user { sound.shares(user, isOn) }
+            tell(.streamChanged(SessionUser(name: user, session: self), stream, isOn: isOn))
+        case .warning(let warning): tell(.warning(warning))
+        case .ended(let end):
+            state.withLock { state in
+                state.isJoined = false
+                state.sending = [:]
+            }
+            sound.forgetUsers()
+            tell(.left(end))
+        default: break
+        }
+    }
+
+    private func tell(_ event: SessionEvent) {
+        let readers = state.withLock { Array($0.readers.values) }
+        for reader in readers { reader.yield(event) }
+        callbacks.async { [weak self] in
+            guard let self else { return }
+            delegate?.session(self, event)
+        }
+    }
+}

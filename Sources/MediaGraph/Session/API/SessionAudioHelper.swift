@@ -1,0 +1,19 @@
+/// A session's sound (Zoom's `ZoomVideoSDKAudioHelper`).
+public struct SessionAudioHelper: Sendable {
+    let session: Session
+
+    /// The delegate gets everybody's sound from now on. Throws `notInSession` before joining.
+    public func subscribe() throws(MediaGraphError) {
+        guard session.isJoined else {
+            throw .notInSession(.init("the session's sound", expected: "to be subscribed after joining"))
+        }
+        try session.sound.subscribe()
+    }
+
+    /// And no longer. A virtual speaker of the context goes on.
+    public func unsubscribe() { session.sound.unsubscribe() }
+}
+
+extension Session {
+    public var audioHelper: SessionAudioHelper { SessionAudioHelper(session: self) }
+}

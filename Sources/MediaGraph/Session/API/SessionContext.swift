@@ -1,0 +1,99 @@
+/// What a session is joined with (Zoom's `ZoomVideoSDKSessionContext` and `ZoomVideoSDKInitParams`): all that is set before
+/// and stays while it lasts.
+///
+/// The session holds what is in it until it is gone itself.
+///
+/// ```swift
+/// var context = SessionContext(user: "alice", room: "demo")
+/// context.camera = "v4l2src"
+/// context.preProcessor = Blur()
+/// context.virtualAudioMic = Speech()
+/// let session = try Session(context)
+/// try await session.join()
+/// ```
+public struct SessionContext: Sendable {
+    /// By which the others know this user.
+    public var user: String
+    /// Whoever names the same room meets there.
+    public var room: String
+
+    /// A source of video in a camera's place (externalVideoSourceDelegate). Without a camera and without this the user sends
+    /// no video.
+    public var externalVideoSource: (any VideoSource)?
+    /// A camera, as a description of elements that ends in its video: `v4l2src`.
+    public var camera: String?
+    /// Edits the camera's frames before they are sent (preProcessorDelegate); an alternative to `externalVideoSource`.
+    public var preProcessor: (any VideoProcessor & Sendable)?
+
+    /// A microphone in the device's place (virtualAudioMicDelegate).
+    public var virtualAudioMic: (any VirtualMic)?
+    /// A microphone, as a description of elements that ends in its sound: `alsasrc`.
+    public var microphone: String?
+
+    /// Gets all that is to be heard (virtualAudioSpeakerDelegate), from joining on.
+    public var virtualAudioSpeaker: (any VirtualSpeaker & Sendable)?
+    /// Where it is played besides, as a description of elements that takes sound: `autoaudiosink`.
+    public var speaker: String?
+
+    /// Whose memory raw video, sound and shares come in (videoRawdataMemoryMode and the like); `nil`: borrowed or owned as
+    /// the one who takes them asks for it. A mode that contradicts a delegate is an error when that subscribes.
+    public var videoMemoryMode: MemoryMode?
+    public var audioMemoryMode: MemoryMode?
+    public var shareMemoryMode: MemoryMode?
+
+    public init(user: String, room: String = "default") {
+        self.user = user
+        self.room = room
+    }
+}
+
+extension SessionContext {
+    /// Throws `wrongUsage` for what rules each other out.
+    func validate() throws(MediaGraphError) {
+        if externalVideoSource != nil, preProcessor != nil || camera != nil {
+            throw .wrongUsage(
+                .init(
+                    "the session's video", expected: "an external video source, or a camera and its pre-processor",
+                    actual: "both"))
+        }
+        if preProcessor != nil, camera == nil {
+            throw .wrongUsage(.init("the session's pre-processor", expected: "a camera", actual: "none"))
+        }
+        if virtualAudioMic != nil, microphone != nil {
+            throw .wrongUsage(
+                .init("the session's microphone", expected: "a virtual one or a device", actual: "both"))
+        }
+    }
+
+    /// The session as a description: what comes and goes while it runs isn't in it.
+    var description: String {
+        var lines = ["mediasession name=session room=\(quoted(room)) user=\(quoted(user))"]
+        if externalVideoSource != nil {
+            lines.append("videosource name=camera ! session.camera")
+        } else if let camera {
+            let edited = preProcessor == nil ? "" : " ! preprocessor name=preprocessor"
+            lines.append("\(camera)\(edited) ! session.camera")
+        }
+        if virtualAudioMic != nil {
+            lines.append("virtualmic name=mic ! session.mic")
+        } else if let microphone {
+            lines.append("\(microphone) ! session.mic")
+        }
+        if hasSpeaker {
+            lines.append(speakerText + (speaker.map { " ! \($0)" } ?? ""))
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    var hasSpeaker: Bool { virtualAudioSpeaker != nil || speaker != nil }
+
+    var speakerText: String {
+        "virtualspeaker name=speaker" + (audioMemoryMode.map { " memory-mode=\($0.nick)" } ?? "")
+    }
+
+    func memoryMode(of kind: PipeIdentity.Kind) -> MemoryMode? { kind == .share ? shareMemoryMode : videoMemoryMode }
+
+    private func quoted(_ text: String) -> String {
+        "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+    }
+}

@@ -1,0 +1,40 @@
+import GStreamer
+
+/// A session's element in its graph, and what comes to it and goes while it runs. Elements are put in and taken out on the
+/// graph's own queue, one after the other, where changes of state happen too: what has been taken out is gone before its
+/// pad is asked for again.
+struct SessionPlace: Sendable {
+    let graph: Graph
+    let element: Element
+
+    var name: String { element.name }
+
+    func enqueue(_ body: @escaping @Sendable (SessionPlace) -> Void) {
+        graph.enqueue { [weak graph, element] in
+            guard let graph else { return }
+            body(SessionPlace(graph: graph, element: element))
+        }
+    }
+
+    /// From the session's `pad` to the other's, which is asked for where it isn't there. On the graph's queue.
+    func link(_ pad: String, to next: Element, _ nextPad: String) {
+        guard let source = element.requestPad(pad) else { return }
+        guard let sink = next.staticPad(nextPad) ?? next.requestPad(nextPad), source.link(to: sink) else {
+            element.releasePad(source)
+            return
+        }
+    }
+
+    /// Takes away what `link` made. The reader behind it goes on without.
+    func unlink(_ pad: String, from next: Element, _ nextPad: String, isRequested: Bool) {
+        if let source = element.staticPad(pad) { element.releasePad(source) }
+        if isRequested, let sink = next.staticPad(nextPad) { next.releasePad(sink) }
+    }
+
+    func add(_ new: Element) { graph.pipeline.add(new) }
+
+    func remove(_ old: Element) {
+        old.setState(.null)
+        graph.pipeline.remove(old)
+    }
+}

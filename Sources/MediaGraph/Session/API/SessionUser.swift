@@ -1,0 +1,73 @@
+/// One who is in the room, or was (Zoom's `ZoomVideoSDKUser`).
+public struct SessionUser: Sendable, Hashable {
+    public let name: String
+    public let session: Session
+
+    public static func == (a: SessionUser, b: SessionUser) -> Bool { a.name == b.name && a.session === b.session }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(name)
+        hasher.combine(ObjectIdentifier(session))
+    }
+
+    public var isLocal: Bool { name == session.context.user }
+    public var isPresent: Bool { session.has(name) }
+
+    public func isSending(_ stream: UserStream) -> Bool { session.isSending(stream, name) }
+
+    /// The user's camera (getVideoPipe), whether it sends now or not.
+    public var videoPipe: SessionPipe { SessionPipe(user: self, kind: .video) }
+
+    /// What the user shares. Throws `noShare` while that is nothing.
+    public var sharePipe: SessionPipe {
+        get throws(MediaGraphError) {
+            guard isSending(.share) else {
+                throw .noShare(.init("user \"\(name)\"", expected: "a share", actual: "none"))
+            }
+            return SessionPipe(user: self, kind: .share)
+        }
+    }
+}
+
+/// What a user sends.
+public enum UserStream: String, Sendable, CaseIterable {
+    case video
+    /// A second camera channel (ZEGO's auxiliary publish channel).
+    case videoAux = "videoaux"
+    case audio, share
+    case shareAudio = "shareaudio"
+}
+
+/// One user's raw video (Zoom's `ZoomVideoSDKRawDataPipe`): of the camera, or of a share.
+///
+/// A subscription lasts through the user's leaving and coming back, until it is ended: then the delegate hears that the
+/// stream is off, and on again.
+public struct SessionPipe: Sendable {
+    public let user: SessionUser
+    public let kind: PipeIdentity.Kind
+
+    private var reader: PipeReader {
+        let prefix = kind == .share ? StreamKind.share.outputPrefix : StreamKind.camera.outputPrefix
+        return user.session.pipe(
+            PipeIdentity(name: prefix + PadName.escape(user.name), kind: kind, user: user.name))
+    }
+
+    /// Sends the pipe's frames to `delegate`, at most `resolution` high, from the next one on. The pipe holds it weakly.
+    ///
+    /// Throws, and then no frame comes: `noSuchUser` for one who isn't in the room, `alreadyInUse` for a delegate that is
+    /// subscribed to this pipe, `invalidParameter` where the session's memory mode rules a borrowing delegate out.
+    public func subscribe(_ delegate: some RawDataDelegate, resolution: Resolution) throws(MediaGraphError) {
+        _ = try user.session.user(user.name)
+        try reader.subscribe(delegate, resolution)
+    }
+
+    /// When it returns no callback is in flight and none will come; from inside a callback it returns at once, and none
+    /// follows. With the last delegate nothing is read of the user any more. Throws `wrongUsage` for a delegate that isn't
+    /// subscribed.
+    public func unsubscribe(_ delegate: some RawDataDelegate) throws(MediaGraphError) {
+        try reader.unsubscribe(delegate)
+    }
+
+    /// What has been delivered and lost since somebody subscribed.
+    public var statistics: NodeCounts { reader.statistics }
+}

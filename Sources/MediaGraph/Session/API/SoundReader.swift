@@ -1,0 +1,181 @@
+import CMediaGraphABI
+import GStreamer
+import Synchronization
+
+struct WeakSession: Sendable {
+    weak var session: Session?
+    init(_ session: Session?) { self.session = session }
+}
+
+/// A session's `virtualspeaker`, with whoever is in the room linked to it: for as long as there is a speaker in the context,
+/// or the session's sound is subscribed.
+final class SoundReader: Sendable {
+    private struct State: Sendable {
+        /// `nil` while nobody hears.
+        var element: Element?
+        var isSubscribed = false
+        /// Whose voices are to be heard, and whose share.
+        var users: Set<String> = []
+        var sharing: String?
+    }
+
+    private let place: SessionPlace
+    private let context: SessionContext
+    private let state = Mutex(State())
+    let session = Mutex(WeakSession(nil))
+
+    init(_ place: SessionPlace, _ context: SessionContext) {
+        self.place = place
+        self.context = context
+    }
+
+    /// A speaker that is there from the beginning.
+    func attach(to element: Element) throws(MediaGraphError) {
+        try NodeDoor.attach(
+            MGAudioConsumer(SessionSpeaker(context.virtualAudioSpeaker, self), name: "session"), to: element)
+        state.withLock { $0.element = element }
+    }
+
+    /// Whom the session's sound goes to, while it is subscribed.
+    var listener: (Session, any SessionDelegate)? {
+        guard state.withLock({ $0.isSubscribed }), let session = session.withLock({ $0.session }),
+            let delegate = session.delegate
+        else { return nil }
+        return (session, delegate)
+    }
+
+    // MARK: The helper's calls
+
+    func subscribe() throws(MediaGraphError) {
+        let isNew = state.withLock { state in
+            state.isSubscribed = true
+            return state.element == nil
+        }
+        guard isNew else { return }
+        guard let element = Element(factory: "virtualspeaker", name: "speaker") else {
+            throw .allocationFailed(.init("the session's speaker"))
+        }
+        if let mode = context.audioMemoryMode {
+            do { try element.setProperty("memory-mode", parsing: mode.nick) } catch {
+                throw .wrapping(error, "speaker")
+            }
+        }
+        try attach(to: element)
+        let (users, sharing) = state.withLock { ($0.users, $0.sharing) }
+        place.enqueue { place in place.add(element) }
+        for user in users { link(.audio(user), element) }
+        if let sharing { link(.share(sharing), element) }
+        place.enqueue { _ in element.syncState() }
+    }
+
+    func unsubscribe() {
+        let element = state.withLock { state -> Element? in
+            state.isSubscribed = false
+            return context.hasSpeaker ? nil : state.element.take()
+        }
+        guard let element else { return }
+        let (users, sharing) = state.withLock { ($0.users, $0.sharing) }
+        for user in users { unlink(.audio(user), element) }
+        if let sharing { unlink(.share(sharing), element) }
+        place.enqueue { place in place.remove(element) }
+    }
+
+    // MARK: Who is there
+
+    func joined(_ user: String) {
+        let element = state.withLock { state in state.users.insert(user).inserted ? state.element : nil }
+        if let element { link(.audio(user), element) }
+    }
+
+    func left(_ user: String) {
+        let element = state.withLock { state in state.users.remove(user) != nil ? state.element : nil }
+        if let element { unlink(.audio(user), element) }
+        shares(user, false)
+    }
+
+    /// One share is heard at a time: the first that began.
+    func shares(_ user: String, _ isOn: Bool) {
+        let element = state.withLock { state -> Element? in
+            guard state.sharing == (isOn ? nil : user) else { return nil }
+            state.sharing = isOn ? user : nil
+            return state.element
+        }
+        guard let element else { return }
+        if isOn { link(.share(user), element) } else { unlink(.share(user), element) }
+    }
+
+    /// The room was left.
+    func forgetUsers() { for user in state.withLock({ $0.users }) { left(user) } }
+
+    // MARK: Links
+
+    private enum Link: Sendable {
+        case audio(String)
+        case share(String)
+
+        var sessionPad: String {
+            switch self {
+            case .audio(let user): StreamKind.microphone.outputPrefix + PadName.escape(user)
+            case .share(let user): StreamKind.shareAudio.outputPrefix + PadName.escape(user)
+            }
+        }
+
+        var speakerPad: String {
+            switch self {
+            case .audio(let user): "user_" + PadName.escape(user)
+            case .share: "shared"
+            }
+        }
+    }
+
+    private func link(_ link: Link, _ element: Element) {
+        place.enqueue { $0.link(link.sessionPad, to: element, link.speakerPad) }
+    }
+
+    private func unlink(_ link: Link, _ element: Element) {
+        place.enqueue { $0.unlink(link.sessionPad, from: element, link.speakerPad, isRequested: true) }
+    }
+
+    /// As a description has it.
+    var texts: [String] {
+        let (element, users, sharing) = state.withLock { ($0.element, $0.users, $0.sharing) }
+        guard element != nil else { return [] }
+        let links = users.map(Link.audio) + (sharing.map { [Link.share($0)] } ?? [])
+        return (context.hasSpeaker ? [] : [context.speakerText])
+            + links.map { "session.\($0.sessionPad) ! speaker.\($0.speakerPad)" }
+    }
+}
+
+/// What a session's speaker hands its blocks to: the context's handler, and the delegate of a session that is subscribed.
+private struct SessionSpeaker: VirtualSpeaker {
+    private var base: (any VirtualSpeaker & Sendable)?
+    private weak var reader: SoundReader?
+
+    init(_ base: (any VirtualSpeaker & Sendable)?, _ reader: SoundReader) {
+        self.base = base
+        self.reader = reader
+    }
+
+    mutating func registered(_ registration: SpeakerRegistration) { base?.registered(registration) }
+
+    mutating func mixedAudioReceived(_ frame: borrowing AudioFrame) throws {
+        try base?.mixedAudioReceived(frame)
+        if let (session, delegate) = reader?.listener { delegate.session(session, mixedAudioReceived: frame) }
+    }
+
+    mutating func oneWayAudioReceived(_ frame: borrowing AudioFrame, user: SpeakerUser) throws {
+        try base?.oneWayAudioReceived(frame, user: user)
+        if let (session, delegate) = reader?.listener {
+            delegate.session(
+                session, oneWayAudioReceived: frame, user: SessionUser(name: user.name, session: session))
+        }
+    }
+
+    mutating func sharedAudioReceived(_ frame: borrowing AudioFrame) throws {
+        try base?.sharedAudioReceived(frame)
+        if let (session, delegate) = reader?.listener { delegate.session(session, sharedAudioReceived: frame) }
+    }
+
+    mutating func statusChanged(isOn: Bool, of stream: SpeakerStream) { base?.statusChanged(isOn: isOn, of: stream) }
+    mutating func finish() throws { try base?.finish() }
+}

@@ -1,0 +1,296 @@
+import GStreamer
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import MediaGraph
+
+/// Sessions as a Swift program has them.
+@Suite(.timeLimit(.minutes(10))) struct SessionAPITests {
+    init() throws { try Nodes.register() }
+
+    /// Sends a frame when it is told to.
+    private static func send(_ source: RecordingSource) throws {
+        let sender = source.sender
+        try sendNow(
+            sender, patternedFrame(width: 32, height: 18),
+            FrameDescription(width: 32, height: 18, framesPerSecond: Fraction(30, 1), timestamp: sender.runningTime))
+    }
+
+    private final class Events: SessionDelegate {
+        let log = Log<String>()
+
+        func session(_ session: Session, _ event: SessionEvent) {
+            switch event {
+            case .joined: log.add("joined")
+            case .userJoined(let user): log.add("+\(user.name)")
+            case .userLeft(let user): log.add("-\(user.name)")
+            case .streamChanged(let user, let stream, let isOn):
+                log.add("\(user.name) \(stream) \(isOn ? "on" : "off")")
+            case .warning(let warning): log.add("\(warning)")
+            case .left: log.add("left")
+            }
+        }
+
+        let heard = Log<String>()
+        func session(_ session: Session, mixedAudioReceived frame: borrowing AudioFrame) { heard.add("mixed") }
+        func session(_ session: Session, oneWayAudioReceived frame: borrowing AudioFrame, user: SessionUser) {
+            heard.add(user.name)
+        }
+    }
+
+    private final class Frames: RawDataDelegate {
+        let log = Log<String>()
+        let identities = Log<PipeIdentity>()
+        func received(_ frame: borrowing VideoFrame, from pipe: PipeIdentity) {
+            identities.add(pipe)
+            log.add("\(frame.width)x\(frame.height)")
+        }
+        func statusChanged(isOn: Bool, of pipe: PipeIdentity) { log.add(isOn ? "on" : "off") }
+    }
+
+    /// What a context's virtual speaker hears.
+    private struct SpeakerLog: VirtualSpeaker, Sendable {
+        let streams = Log<String>()
+        func mixedAudioReceived(_ frame: borrowing AudioFrame) { streams.add("mixed") }
+        func oneWayAudioReceived(_ frame: borrowing AudioFrame, user: SpeakerUser) { streams.add(user.name) }
+    }
+
+    private func session(
+        _ user: String, _ room: String, _ edit: (inout SessionContext) -> Void = { _ in }
+    ) throws -> Session {
+        var context = SessionContext(user: user, room: room)
+        edit(&context)
+        return try Session(context)
+    }
+
+    @Test("SE-1 users meet: each hears of the other, sends video, reads the other's and its own, and leaves")
+    func meeting() async throws {
+        let alice = try session("alice", #function)
+        let events = Events()
+        alice.delegate = events
+        try await alice.join()
+        let source = RecordingSource()
+        let bob = try session("bob", #function) { $0.externalVideoSource = source }
+        try await bob.join()
+        #expect(waitUntil { events.log.all == ["joined", "+bob"] })
+        let user = try alice.user("bob")
+        #expect(alice.remoteUsers == [user] && !user.isSending(.video))
+        let (frames, own) = (Frames(), Frames())
+        try user.videoPipe.subscribe(frames, resolution: .p90)
+        try bob.localUser.videoPipe.subscribe(own, resolution: .p90)
+        #expect(
+            waitUntil {
+                try? Self.send(source)
+                return frames.log.all.count > 4 && own.log.all.count > 4
+            })
+        #expect(frames.log.all.prefix(2) == ["on", "32x18"] && own.log.all.prefix(2) == ["on", "32x18"])
+        #expect(frames.identities.all.allSatisfy { $0.user == "bob" && $0.kind == .video })
+        #expect(waitUntil { user.isSending(.video) })
+        await bob.leave()
+        #expect(waitUntil { frames.log.all.last == "off" })
+        #expect(waitUntil { events.log.all == ["joined", "+bob", "bob video on", "bob video off", "-bob"] })
+        #expect(!user.isPresent)
+        await alice.leave()
+        #expect(waitUntil { events.log.all.last == "left" })
+    }
+
+    @Test("RP-1 who isn't there can't be read, nor who shares nothing, nor one who is read already; the error says so")
+    func refusals() async throws {
+        let alice = try session("alice", #function)
+        try await alice.join()
+        #expect(
+            throws: MediaGraphError.noSuchUser(
+                .init("user \"bob\"", expected: "somebody in the room", actual: "nobody"))
+        ) {
+            try alice.user("bob")
+        }
+        let bob = try session("bob", #function)
+        try await bob.join()
+        #expect(waitUntil { (try? alice.user("bob")) != nil })
+        let user = try alice.user("bob")
+        #expect(throws: MediaGraphError.noShare(.init("user \"bob\"", expected: "a share", actual: "none"))) {
+            try user.sharePipe
+        }
+        let frames = Frames()
+        let wrong = #expect(throws: MediaGraphError.self) { try user.videoPipe.unsubscribe(frames) }
+        #expect(wrong?.code == .wrongUsage)
+        try user.videoPipe.subscribe(frames, resolution: .p360)
+        let twice = #expect(throws: MediaGraphError.self) { try user.videoPipe.subscribe(frames, resolution: .p90) }
+        #expect(twice?.code == .alreadyInUse)
+        await bob.leave()
+        #expect(waitUntil { !user.isPresent })
+        let gone = #expect(throws: MediaGraphError.self) { try user.videoPipe.subscribe(Frames(), resolution: .p90) }
+        #expect(gone?.code == .noSuchUser)
+        await alice.leave()
+    }
+
+    @Test(
+        "SE-1 a pipe is subscribed and unsubscribed again and again, from inside its callbacks too, and nothing is left"
+    )
+    func again() async throws {
+        final class Fickle: RawDataDelegate {
+            let pipe: SessionPipe
+            let calls = Log<Int>()
+            init(_ pipe: SessionPipe) { self.pipe = pipe }
+            func received(_ frame: borrowing VideoFrame, from identity: PipeIdentity) throws {
+                calls.add(1)
+                try pipe.unsubscribe(self)
+                try pipe.subscribe(self, resolution: .p90)
+            }
+        }
+        let source = RecordingSource()
+        let bob = try session("bob", #function) { $0.externalVideoSource = source }
+        try await bob.join()
+        let alice = try session("alice", #function)
+        try await alice.join()
+        #expect(waitUntil { alice.remoteUsers.count == 1 })
+        let pipe = try alice.user("bob").videoPipe
+        let fickle = Fickle(pipe)
+        try pipe.subscribe(fickle, resolution: .p90)
+        #expect(
+            waitUntil {
+                try? Self.send(source)
+                return fickle.calls.all.count > 20
+            })
+        await alice.leave()
+        try pipe.unsubscribe(fickle)
+        for _ in 0..<50 {
+            let frames = Frames()
+            try bob.localUser.videoPipe.subscribe(frames, resolution: .p90)
+            try bob.localUser.videoPipe.unsubscribe(frames)
+        }
+        await withCheckedContinuation { done in bob.graph.enqueue { done.resume() } }
+        #expect(try bob.graph.element("session").pads.map(\.name).sorted() == ["camera"])
+        await bob.leave()
+    }
+
+    @Test("SP-2 the session's sound comes between subscribe and unsubscribe, and a virtual speaker's from joining on")
+    func sound() async throws {
+        let block = [Int16](repeating: 1000, count: 480)
+        let microphone = RecordingMic()
+        let bob = try session("bob", #function) { $0.virtualAudioMic = microphone }
+        try await bob.join()
+        let speaker = SpeakerLog()
+        let alice = try session("alice", #function) { $0.virtualAudioSpeaker = speaker }
+        let carol = try session("carol", #function)
+        let (events, others) = (Events(), Events())
+        alice.delegate = events
+        carol.delegate = others
+        #expect(
+            throws: MediaGraphError.notInSession(
+                .init("the session's sound", expected: "to be subscribed after joining"))
+        ) {
+            try carol.audioHelper.subscribe()
+        }
+        for session in [alice, carol] { try await session.join() }
+        func speak(until condition: () -> Bool) -> Bool {
+            waitUntil {
+                try? sendNow(microphone.sender, block)
+                return condition()
+            }
+        }
+        #expect(speak { speaker.streams.all.contains("bob") && speaker.streams.all.contains("mixed") })
+        #expect(events.heard.all.isEmpty)
+        for session in [alice, carol] { try session.audioHelper.subscribe() }
+        for events in [events, others] {
+            #expect(speak { events.heard.all.contains("bob") && events.heard.all.contains("mixed") })
+        }
+        for session in [alice, carol] { session.audioHelper.unsubscribe() }
+        await withCheckedContinuation { done in carol.graph.enqueue { done.resume() } }
+        #expect(try carol.graph.element("session").pads.isEmpty)
+        let (heard, delivered) = (others.heard.all.count, speaker.streams.all.count)
+        #expect(speak { speaker.streams.all.count > delivered + 10 })
+        #expect(others.heard.all.count == heard)
+        for session in [alice, bob, carol] { await session.leave() }
+    }
+
+    @Test("SE-3 a session's text does the same: what is subscribed is in it")
+    func text() async throws {
+        let bob = try session("bob", #function) { $0.camera = "videotestsrc is-live=true" }
+        let alice = try session("alice b.", #function) { $0.videoMemoryMode = .stack }
+        for session in [alice, bob] { try await session.join() }
+        #expect(waitUntil { alice.remoteUsers.count == 1 && bob.remoteUsers.count == 1 })
+        try alice.user("bob").videoPipe.subscribe(Frames(), resolution: .p90)
+        try bob.user("alice b.").videoPipe.subscribe(Frames(), resolution: .p90)
+        try alice.audioHelper.subscribe()
+        #expect(
+            alice.description == """
+                mediasession name=session room="text()" user="alice b."
+                session.audio_bob ! speaker.user_bob
+                session.video_bob ! rawdatapipe name=video_bob memory-mode=stack
+                virtualspeaker name=speaker
+                """)
+        #expect(
+            bob.description == """
+                mediasession name=session room="text()" user="bob"
+                videotestsrc is-live=true ! session.camera
+                session.video_alice_20b_2E ! rawdatapipe name=video_alice_20b_2E
+                """)
+        for session in [alice, bob] {
+            #expect(Description(session.description).diagnose() == [])
+            await session.leave()
+        }
+    }
+
+    @Test("PP-7 an external video source and a pre-processor exclude each other; a camera's frames are processed")
+    func preProcessor() async throws {
+        struct Marker: VideoProcessor {
+            func process(_ frame: inout VideoFrame) throws -> Verdict { .drop }
+        }
+        var context = SessionContext(user: "alice", room: #function)
+        context.preProcessor = Marker()
+        #expect(throws: MediaGraphError.self) { try Session(context) }
+        context.externalVideoSource = RecordingSource()
+        let both = #expect(throws: MediaGraphError.self) { try Session(context) }
+        #expect(both?.code == .wrongUsage)
+        context.externalVideoSource = nil
+        context.camera = "videotestsrc is-live=true ! video/x-raw,width=32,height=32"
+        let alice = try Session(context)
+        try await alice.join()
+        #expect(waitUntil { NodeCounts(try! alice.graph.element("preprocessor"))!.dropped > 3 })
+        #expect(NodeCounts(try! alice.graph.element("session"))!.frames == 0)
+        await alice.leave()
+    }
+
+    @Test("SE-2 sources are set before joining; a second user of the name can't join, and may when the first has left")
+    func lateSettings() async throws {
+        let source = RecordingSource()
+        let alice = try session("alice", #function) { $0.externalVideoSource = source }
+        try await alice.join()
+        let late = #expect(throws: MediaGraphError.self) {
+            try alice.graph.videoSource("camera").attach(RecordingSource())
+        }
+        #expect(late?.code == .lockedWhileRunning)
+        let second = try session("alice", #function)
+        let error = await #expect(throws: GraphError.self) { try await second.join() }
+        #expect("\(error!)".contains("a name that nobody in the room has"))
+        await alice.leave()
+        try await second.join()
+        await second.leave()
+    }
+
+    @Test("SE-2 a delegate is held weakly, a source until the session is gone, which leaves by itself")
+    func holding() async throws {
+        let observer = try session("observer", #function)
+        try await observer.join()
+        weak var source: RecordingSource?
+        do {
+            let made = RecordingSource()
+            source = made
+            var alice: Session? = try session("alice", #function) { $0.externalVideoSource = made }
+            try await alice?.join()
+            weak var delegate: Events?
+            do {
+                let made = Events()
+                delegate = made
+                alice?.delegate = made
+            }
+            #expect(waitUntil { delegate == nil })
+            #expect(waitUntil { observer.remoteUsers.count == 1 })
+            alice = nil
+        }
+        #expect(waitUntil { source == nil && observer.remoteUsers.isEmpty })
+        await observer.leave()
+    }
+}
