@@ -12,7 +12,8 @@ final class FrameChannel<Frame: Sendable>: Sendable {
 
     private struct State: Sendable {
         var queue = BoundedQueue<Frame, Never>(bound: 2, policy: .block)
-        var waiting: CheckedContinuation<Frame?, any Error>?
+        /// The reader, who looks again when there is something.
+        var waiting: CheckedContinuation<Void, Never>?
         var ending: Ending?
         /// Nobody reads any more: frames are lost, and counted.
         var isAbandoned = false
@@ -38,17 +39,12 @@ final class FrameChannel<Frame: Sendable>: Sendable {
     /// of state, leaves it there. A frame that came to a full queue after that is kept beyond the bound when it is
     /// interrupted in turn: one for each pause while nobody reads, and none is lost.
     func receive(_ frame: Frame) -> Bool {
-        var handOver: CheckedContinuation<Frame?, any Error>?
         // Outlives the lock: a frame's release may call anything.
         var lost: Frame?
         var isQueued = false
         let isKept = monitor.wait { state -> Bool? in
             if state.isAbandoned { return false }
             if !isQueued {
-                if let waiting = state.waiting.take() {
-                    handOver = waiting
-                    return true
-                }
                 switch state.queue.offer(frame) {
                 case .accepted: isQueued = true
                 case .full where state.isInterrupted:
@@ -60,10 +56,11 @@ final class FrameChannel<Frame: Sendable>: Sendable {
                     return false
                 }
             }
+            // It only makes the reader's task ready to run.
+            if isQueued { state.waiting.take()?.resume() }
             let mayGoOn = state.queue.policy != .block || state.queue.frameCount < state.queue.bound
             return mayGoOn || state.isInterrupted ? true : nil
         }
-        handOver?.resume(returning: frame)
         withExtendedLifetime(lost) {}
         return isKept == true
     }
@@ -74,15 +71,11 @@ final class FrameChannel<Frame: Sendable>: Sendable {
     func resume() { monitor.withLock { $0.isInterrupted = false } }
 
     func end(_ failure: ElementFailure?) {
-        let waiting = monitor.withLock { state -> CheckedContinuation<Frame?, any Error>? in
+        let waiting = monitor.withLock { state in
             if state.ending == nil || failure != nil { state.ending = failure.map(Ending.failed) ?? .finished }
             return state.waiting.take()
         }
-        if let failure {
-            waiting?.resume(throwing: GraphError.failed(failure))
-        } else {
-            waiting?.resume(returning: nil)
-        }
+        waiting?.resume()
     }
 
     /// Frames that wait.
@@ -92,27 +85,35 @@ final class FrameChannel<Frame: Sendable>: Sendable {
 
     func next() async throws -> Frame? {
         try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                let immediate = monitor.withLock { state -> Result<Frame?, any Error>? in
-                    if case .frame(let frame) = state.queue.take() { return .success(frame) }
-                    switch state.ending {
-                    case .failed(let failure): return .failure(GraphError.failed(failure))
-                    case .finished: return .success(nil)
-                    case nil: break
+            while true {
+                if let taken = try take() { return taken }
+                await withCheckedContinuation { continuation in
+                    let isWaiting = monitor.withLock(wakes: false) { state in
+                        guard state.queue.frameCount == 0, state.ending == nil, !state.isAbandoned, state.waiting == nil
+                        else { return false }
+                        state.waiting = continuation
+                        return true
                     }
-                    if state.isAbandoned { return .success(nil) }
-                    if state.waiting != nil {
-                        return .failure(
-                            MediaGraphError.wrongUsage(.init("frames", expected: "one reader at a time", actual: "two"))
-                        )
-                    }
-                    state.waiting = continuation
-                    return nil
+                    if !isWaiting { continuation.resume() }
                 }
-                if let immediate { continuation.resume(with: immediate) }
             }
         } onCancel: {
             abandon()
+        }
+    }
+
+    /// The next frame, or `nil` for the end; `nil` as a whole: there is nothing yet.
+    private func take() throws -> Frame?? {
+        try monitor.withLock { state in
+            guard state.waiting == nil else {
+                throw MediaGraphError.wrongUsage(.init("frames", expected: "one reader at a time", actual: "two"))
+            }
+            if case .frame(let frame) = state.queue.take() { return frame }
+            switch state.ending {
+            case .failed(let failure): throw GraphError.failed(failure)
+            case .finished: return .some(nil)
+            case nil: return state.isAbandoned ? .some(nil) : nil
+            }
         }
     }
 
@@ -123,7 +124,7 @@ final class FrameChannel<Frame: Sendable>: Sendable {
             state.queue.removeFrames { lost.append($0) }
             return (state.waiting.take(), lost)
         }
-        waiting?.resume(returning: nil)
+        waiting?.resume()
         // Outside the lock: a frame's release may call anything.
         _ = consume lost
     }
