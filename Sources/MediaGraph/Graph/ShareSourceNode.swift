@@ -22,7 +22,7 @@ public struct ShareSourceNode: GraphNode {
     }
 
     /// Gives the node its sound's source, before the graph is started. The node holds it.
-    public func attach(_ source: some ShareAudioSource) throws(MediaGraphError) {
+    public func attach(audioSource source: some ShareAudioSource) throws(MediaGraphError) {
         try checkIsStopped()
         try setAudioSource(source)
     }

@@ -118,9 +118,7 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
             return (state.inputs, state.outputs)
         }
         for output in outputs { output.join() }
-        for input in inputs {
-            input.publisher.join(membership.room.stream(StreamKey(user: membership.user, kind: input.publisher.kind)))
-        }
+        for input in inputs { input.publisher.join(membership.room, user: membership.user) }
         Self.log.log(.info, element, "\(membership.user) joined room \(membership.room.name)")
     }
 

@@ -7,6 +7,7 @@ enum StreamKind: String, Sendable, CaseIterable, Codable {
     case shareAudio = "shareaudio"
 
     var isSound: Bool { self == .microphone || self == .shareAudio }
+    var isShare: Bool { self == .share || self == .shareAudio }
 
     /// The pad by which a member sends it.
     var inputPad: String { rawValue }

@@ -3,16 +3,24 @@ import Synchronization
 
 /// What a session does with one of its user's own streams: hands it on to those who read it.
 ///
-/// `@unchecked Sendable`: `caps`, `segment` and `isPublishing` belong to the streaming thread; the rest is constant or atomic.
+/// `@unchecked Sendable`: `announced` and `isRefused` belong to the streaming thread; the rest is constant or atomic.
 final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
     let kind: StreamKind
     let appSink: AppSink
     let statistics = NodeStatistics()
     private let owner: WeakElement
-    private let stream = Mutex<RoomStream?>(nil)
+    private let place = Mutex<Place?>(nil)
     /// Counts the times that PLAYING began: the base time is another then.
     private let plays = Atomic<Int>(0)
     private var announced: Announced?
+    /// It has been said that another shares.
+    private var isRefused = false
+
+    /// Where the stream is published.
+    private struct Place: Sendable {
+        var stream: RoomStream
+        var room: Room
+    }
 
     private struct Announced {
         var stream: RoomStream
@@ -38,16 +46,17 @@ final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
     }
 
     /// Before data flows, and with `nil` after it has ended.
-    func join(_ new: RoomStream?) {
-        let left = stream.withLock { stream in
-            defer { stream = new }
-            return stream
+    func join(_ room: Room?, user: String = "") {
+        let new = room.map { Place(stream: $0.stream(StreamKey(user: user, kind: kind)), room: $0) }
+        let left = place.withLock { place in
+            defer { place = new }
+            return place
         }
         if let left {
             turn(left, on: false)
-            left.end()
+            left.stream.end()
         }
-        new?.begin()
+        new?.stream.begin()
     }
 
     func playing() { plays.wrappingAdd(1, ordering: .relaxed) }
@@ -67,7 +76,8 @@ final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
 
     /// What is new goes ahead of the buffer.
     private func announce(_ sample: borrowing Sample, _ buffer: BufferAccess, _ play: Int) -> FlowReturn {
-        guard let stream = stream.withLock({ $0 }), let caps = sample.caps else { return .ok }
+        guard let place = place.withLock({ $0 }), let caps = sample.caps else { return .ok }
+        let stream = place.stream
         let known = announced.flatMap { $0.stream === stream ? $0 : nil }
         guard let segment = sample.segment, let clock = appSink.clock, let base = appSink.baseTime else {
             owner.postError(
@@ -75,16 +85,37 @@ final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
             )
             return .error
         }
+        guard mayBegin(place) else {
+            statistics.countDrop()
+            return .ok
+        }
         if known.map({ !sample.hasCaps(at: $0.capsIdentity) }) ?? true { stream.setCaps(caps) }
         if known?.segment != segment || known?.play != play {
             let latency = appSink.staticPad("sink")?.upstreamLatency() ?? .zero
             stream.setTiming(StreamTiming(segment: segment, clock: clock, baseTime: base, latency: latency))
         }
         announced = Announced(stream: stream, caps: caps, capsIdentity: caps.identity, segment: segment, play: play)
-        turn(stream, on: true)
+        turn(place, on: true)
         statistics.countFrame()
         stream.send(buffer)
         return .ok
+    }
+
+    /// Not while another user shares: that is said once, and tried again with each buffer.
+    private func mayBegin(_ place: Place) -> Bool {
+        let key = place.stream.key
+        do throws(MediaGraphError) {
+            try place.room.begin(key)
+            isRefused = false
+            return true
+        } catch {
+            if !isRefused {
+                owner.postWarning(.busy, "\(owner.name): \(kind.inputPad) isn't sent: \(error)")
+                owner.post(SessionMessage.shareRefused(key.user, error))
+            }
+            isRefused = true
+            return false
+        }
     }
 
     override func received(_ event: StreamEvent) {
@@ -100,13 +131,14 @@ final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
     }
 
     override func reachedEndOfStream() {
-        guard let stream = stream.withLock({ $0 }) else { return }
-        turn(stream, on: false)
+        guard let place = place.withLock({ $0 }) else { return }
+        turn(place, on: false)
         announced = nil
     }
 
-    private func turn(_ stream: RoomStream, on: Bool) {
-        guard stream.setStatus(on) else { return }
-        owner.post(SessionMessage.stream(stream.key, on: on))
+    private func turn(_ place: Place, on: Bool) {
+        guard place.stream.setStatus(on) else { return }
+        if !on { place.room.end(place.stream.key) }
+        owner.post(SessionMessage.stream(place.stream.key, on: on))
     }
 }

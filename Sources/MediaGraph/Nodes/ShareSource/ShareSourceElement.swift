@@ -96,6 +96,10 @@ final class ShareSourceElement: BinElement, ConfigurableElement, @unchecked Send
     private func attach(
         _ isThere: Bool, to stream: ShareStream, _ set: (Element) throws(MediaGraphError) -> Void
     ) throws(MediaGraphError) {
+        // Asked before the one that is there is stopped for it.
+        guard !isThere || !stream.hasSource else {
+            throw .alreadyInUse(.init("\(name)'s share", expected: "one source", actual: "a second"))
+        }
         try states.whileIdle(stream) { () throws(MediaGraphError) in
             try set(stream.source)
             stream.attached(isThere)

@@ -27,7 +27,7 @@ final class ShareStream: Sendable {
 
     private var isLinked: Bool { pad.withLock { $0 }?.pad.isLinked ?? false }
 
-    private var hasSource: Bool {
+    var hasSource: Bool {
         isAttached.load(ordering: .relaxed) || (try? source.property("handler", as: String.self))?.isEmpty == false
     }
 
