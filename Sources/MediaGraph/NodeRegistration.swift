@@ -7,7 +7,8 @@ public enum Nodes {
 
     static let all: [ElementImplementation.Type] = [
         VideoSourceElement.self, PreprocessorElement.self, AlphaChannelElement.self, RawDataPipeElement.self,
-        FrameObserverElement.self, VirtualMicElement.self, VirtualSpeakerElement.self, MediaSessionElement.self,
+        FrameObserverElement.self, VirtualMicElement.self, VirtualSpeakerElement.self, ShareSourceElement.self,
+        MediaSessionElement.self,
     ]
 
     /// The nodes' names in descriptions.

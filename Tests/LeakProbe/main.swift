@@ -168,6 +168,51 @@ func microphones() async throws {
     }
 }
 
+/// Shares nothing but its calls.
+final class Share: ShareSource, ShareAudioSource {
+    func shareSendStarted(sender: VideoSender) {
+        Thread.detachNewThread {
+            while (try? sender.send([UInt8](repeating: 7, count: 96), FrameDescription(width: 16, height: 4))) != nil {}
+        }
+    }
+    func shareSendStopped() {}
+    func startSendAudio(sender: AudioSender) {
+        Thread.detachNewThread {
+            while (try? sender.send([Int16](repeating: 7, count: 480), sampleRate: 48000)) != nil {}
+        }
+    }
+    func stopSendAudio() {}
+}
+
+/// Shares in a session, by name and from Swift: started, paused, exchanged, refused, and dropped while they run.
+func shares() async throws {
+    let text = """
+        mediasession name=b room=leaks user=bob  sharesource name=s  s. ! b.share  s.audio ! b.shareaudio
+        mediasession name=a room=leaks user=alice
+        a.share_bob ! rawdatapipe handler=count  a.shareaudio_bob ! v.shared  virtualspeaker name=v handler=count
+        """
+    for _ in 0..<3 {
+        let graph = try Graph(text)
+        let node = try graph.shareSource("s")
+        try await graph.start()
+        for _ in 0..<3 {
+            let share = Share()
+            try await node.startSharing(share, audioSource: share)
+            try? await node.startSharing(Share(), audioSource: nil)
+            try await Task.sleep(for: .milliseconds(30))
+            try await node.pause()
+            try await node.resume()
+            try await node.stopSharing()
+        }
+        try await node.startSharing(nil, audioSource: Share())
+    }
+    try await run(
+        """
+        sharesource name=s pace=fast handler=counter options="frames=9,width=16,height=16"
+            audio-handler=tone audio-options=seconds=0.2 ! fakesink  s.audio ! fakesink
+        """)
+}
+
 /// Sends ten frames and the end.
 final class Sender: VideoSource {
     private let sender = Mutex<VideoSender?>(nil)
@@ -267,6 +312,8 @@ case "live-graph":
     }
 case "microphone":
     try await microphones()
+case "share":
+    try await shares()
 case "frames":
     try await keepFrames()
 case "delegates":

@@ -98,6 +98,9 @@ public class Element: ObjectReference, @unchecked Sendable {
     @discardableResult
     public func syncState() -> Bool { gst_element_sync_state_with_parent(element) != 0 }
 
+    /// Whether its bin leaves its state alone when it changes its own.
+    public func setLocksState(_ locks: Bool) { gst_element_set_locked_state(element, locks ? 1 : 0) }
+
     /// Links the element's `src` to the other's `sink`; false when they can't be.
     public func link(to next: Element) -> Bool { gst_element_link(element, next.element) != 0 }
 

@@ -50,11 +50,16 @@ public enum ElementClass {
         }
     }
 
-    /// An element of a class that is known under no factory name.
-    public static func make(_ implementation: ElementImplementation.Type) throws(RegistrationError) -> Element {
+    /// An element that is known under no factory name: one of a class that isn't registered, or a part of another element.
+    /// Without a name it gets one that no other element has.
+    public static func make(
+        _ implementation: ElementImplementation.Type, name: String? = nil
+    ) throws(RegistrationError) -> Element {
         GStreamerRuntime.initialize()
         let object = g_object_new_with_properties(try type(for: implementation), 0, nil, nil)
-        return Element(taking: UnsafeMutableRawPointer(object!))
+        let element = Element(taking: UnsafeMutableRawPointer(object!))
+        if let name { gst_object_set_name(element.object, name) }
+        return element
     }
 
     private static func type(for implementation: ElementImplementation.Type) throws(RegistrationError) -> GType {

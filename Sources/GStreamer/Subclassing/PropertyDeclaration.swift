@@ -174,4 +174,35 @@ public struct PropertyDeclaration: Sendable {
             read: { element, value in get(element as! E).store(in: &value) },
             write: nil, mutability: .always)
     }
+
+    /// A bin's property that is a child's: read from there, and set there, where the child may refuse it.
+    public static func child<E: BinElement, V: PropertyValue>(
+        _ name: String, of type: E.Type, default initial: V, changes mutability: Mutability = .untilReady,
+        _ blurb: String, _ child: @escaping @Sendable (E) -> (element: Element, property: String)
+    ) -> PropertyDeclaration {
+        PropertyDeclaration(
+            name: name,
+            specification: {
+                V.specification(
+                    name, blurb + mutability.remark, default: initial, range: nil,
+                    flags: GParamFlags(rawValue: cgst_param_read_write.rawValue | mutability.flags))
+            },
+            read: { bin, value in
+                let (element, property) = child(bin as! E)
+                ((try? element.property(property, as: V.self)) ?? initial).store(in: &value)
+            },
+            write: { (bin, value) throws(PropertyRefused) in
+                guard let new = V(value) else { throw PropertyRefused("it takes a \(V.self)") }
+                let (element, property) = child(bin as! E)
+                do throws(PropertyError) {
+                    try PropertyRefusal.quietly(element) { () throws(PropertyError) in
+                        try element.setProperty(property, to: new)
+                    }
+                } catch {
+                    guard case .refused(_, _, let reason) = error else { throw PropertyRefused("\(error)") }
+                    throw PropertyRefused(reason)
+                }
+            },
+            mutability: mutability)
+    }
 }

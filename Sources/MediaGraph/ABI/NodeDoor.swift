@@ -156,8 +156,7 @@ enum NodeDoor {
     }
 
     static func detachSource(from element: Element) throws(MediaGraphError) {
-        guard let set = try door(of: element).pointee.set_source else { throw notThisKind(element, "videosource") }
-        try MediaGraphError.check { set(element.element, nil, $0) }
+        try set(nil as UnsafePointer<MGVideoSource>?, on: element)
     }
 
     static func attach(_ channel: FrameChannel<OwnedVideoFrame>, to element: Element) throws(MediaGraphError) {
@@ -210,26 +209,43 @@ enum NodeDoor {
     }
 
     static func attach<S: VideoSource>(_ source: S, to element: Element) throws(MediaGraphError) {
-        guard let set = try door(of: element).pointee.set_source else { throw notThisKind(element, "videosource") }
-        var abi = MGVideoSource(source, name: typeName(S.self))
-        do { try MediaGraphError.check { set(element.element, &abi, $0) } } catch {
+        try attach(source, name: typeName(S.self), to: element)
+    }
+
+    static func attach(_ source: some VideoSource, name: String, to element: Element) throws(MediaGraphError) {
+        var abi = MGVideoSource(source, name: name)
+        do throws(MediaGraphError) { try set(&abi, on: element) } catch {
             abi.destroy(abi.context)
             throw error
         }
     }
 
     static func attach<M: VirtualMic>(_ source: M, to element: Element) throws(MediaGraphError) {
-        guard let set = try door(of: element).pointee.set_audio_source else { throw notThisKind(element, "virtualmic") }
-        var abi = MGAudioSource(source, name: typeName(M.self))
-        do { try MediaGraphError.check { set(element.element, &abi, $0) } } catch {
+        try attach(source, name: typeName(M.self), to: element)
+    }
+
+    static func attach(_ source: some VirtualMic, name: String, to element: Element) throws(MediaGraphError) {
+        var abi = MGAudioSource(source, name: name)
+        do throws(MediaGraphError) { try set(&abi, on: element) } catch {
             abi.destroy(abi.context)
             throw error
         }
     }
 
     static func detachMicrophone(from element: Element) throws(MediaGraphError) {
+        try set(nil as UnsafePointer<MGAudioSource>?, on: element)
+    }
+
+    /// The node takes the source over, but not when this throws.
+    static func set(_ source: UnsafePointer<MGVideoSource>?, on element: Element) throws(MediaGraphError) {
+        guard let set = try door(of: element).pointee.set_source else { throw notThisKind(element, "videosource") }
+        try MediaGraphError.check { set(element.element, source, $0) }
+    }
+
+    /// The same for sound.
+    static func set(_ source: UnsafePointer<MGAudioSource>?, on element: Element) throws(MediaGraphError) {
         guard let set = try door(of: element).pointee.set_audio_source else { throw notThisKind(element, "virtualmic") }
-        try MediaGraphError.check { set(element.element, nil, $0) }
+        try MediaGraphError.check { set(element.element, source, $0) }
     }
 
     private static func notThisKind(_ element: Element, _ expected: String) -> MediaGraphError {

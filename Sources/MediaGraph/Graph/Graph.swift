@@ -224,6 +224,14 @@ public final class Graph: Sendable {
     /// Ends the graph without waiting; whoever runs it or waits for its end goes on. Any thread, inside handlers too.
     public func requestStop() { finish(.stopped) }
 
+    /// Runs what changes the states of the graph's elements, which blocks, between two changes of its own.
+    func onControlQueue(_ body: @escaping @Sendable () throws(MediaGraphError) -> Void) async throws(MediaGraphError) {
+        let result = await withCheckedContinuation { (continuation: CheckedContinuation<Result<Void, MediaGraphError>, Never>) in
+            enqueue { continuation.resume(returning: Result { () throws(MediaGraphError) in try body() }) }
+        }
+        try result.get()
+    }
+
     // MARK: Events
 
     /// What happens from now on, up to `ended`. Any number of readers, each with all events; a slow reader loses the

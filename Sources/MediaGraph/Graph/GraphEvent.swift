@@ -13,6 +13,9 @@ public enum GraphEvent: Sendable {
     /// A stream of a user in the session's room, its own too, started or stopped being sent. `kind` is video, videoaux, audio, share or
     /// shareaudio.
     case userStream(node: String, user: String, kind: String, isOn: Bool)
+    /// What the session's own user shares isn't sent while another user's share is on: one shares at a time. Once for each
+    /// time; it goes out by itself when the other has stopped.
+    case shareRefused(node: String, user: String, reason: String)
     case warning(ElementFailure)
     /// A late buffer, as an element reported it.
     case qualityOfService(element: String, jitter: Int64, processed: UInt64, dropped: UInt64)

@@ -20,6 +20,8 @@ extension Graph {
         return pipeline.allElements.compactMap { element -> ElementProgress? in
             guard let factory = element.factoryName else { return nil }
             if Nodes.factoryNames.contains(factory), let counts = NodeCounts(element) {
+                // A node's parts are its own business.
+                guard !isPartOfNode(element) else { return nil }
                 return ElementProgress(
                     name: element.name, factory: factory, isNode: true, unit: unit(ofNode: factory), counts: counts)
             }
@@ -48,12 +50,21 @@ extension Graph {
         return isPicture == false ? .buffers : .frames
     }
 
+    private func isPartOfNode(_ element: Element) -> Bool {
+        var parent = element.parent
+        while let bin = parent, bin != pipeline {
+            if let factory = bin.factoryName, Nodes.factoryNames.contains(factory) { return true }
+            parent = bin.parent
+        }
+        return false
+    }
+
     /// What the description calls a sink: autovideosink makes others inside itself. `nil` for a part of a node.
     private func owner(ofSink sink: Element) -> Element? {
+        guard !isPartOfNode(sink) else { return nil }
         var owner = sink
         var next = sink.parent
         while let bin = next, bin != pipeline {
-            if let factory = bin.factoryName, Nodes.factoryNames.contains(factory) { return nil }
             if bin.typeName != "GstBin" { owner = bin }
             next = bin.parent
         }

@@ -155,7 +155,12 @@ public final class HandlerRegistry: Sendable {
 
     /// All handlers of a node by its factory name, whatever their kind.
     public func handlers(of node: String) -> [Entry] {
-        Kind.allCases.filter { $0.node == node }.flatMap(handlers).sorted { $0.name < $1.name }
+        HandlerPlace.all(of: node).flatMap(handlers).sorted { $0.name < $1.name }
+    }
+
+    /// All that a property of a node may name.
+    func handlers(_ place: HandlerPlace) -> [Entry] {
+        place.kinds.flatMap(handlers).sorted { $0.name < $1.name }
     }
 
     func has(_ kind: Kind, _ name: String) -> Bool { entries.withLock { $0[kind]?[name] != nil } }

@@ -20,14 +20,14 @@ struct FileCheck: DescriptionCheck {
         {
             found += problem(with: url.path).map { [property.warning($0)] } ?? []
         }
-        return found + handlersFiles(element)
+        return found + HandlerPlace.all(of: element.factory).flatMap { handlersFiles($0, element) }
     }
 
     /// The files that a handler's options name.
-    private func handlersFiles(_ element: DescribedElement) -> [Diagnostic] {
-        guard let name = element.property("handler")?.value, let options = element.property("options"),
+    private func handlersFiles(_ place: HandlerPlace, _ element: DescribedElement) -> [Diagnostic] {
+        guard let name = element.property(place.handler)?.value, let options = element.property(place.options),
             let text = options.value, let values = try? HandlerOptions(text, handler: name),
-            let entry = HandlerRegistry.shared.handlers(of: element.factory).first(where: { $0.name == name })
+            let entry = HandlerRegistry.shared.handlers(place).first(where: { $0.name == name })
         else { return [] }
         return entry.options.filter(\.isInput).compactMap { option in
             guard let path = values.text(option.name), path != "-", let problem = problem(with: path) else {

@@ -37,22 +37,31 @@ extension ParsedElement {
 /// `handler=` must be known, and take its `options=`; a source or a pipe without one does nothing.
 struct HandlerCheck: DescriptionCheck {
     func problems(in element: DescribedElement) -> [Diagnostic] {
-        guard let kind = HandlerRegistry.Kind.allCases.first(where: { $0.node == element.factory }) else { return [] }
-        let known = HandlerRegistry.shared.handlers(of: kind.node)
-        guard let handler = element.property("handler"), handler.value != "" else {
-            return withoutHandler(kind, element, known)
+        let places = HandlerPlace.all(of: element.factory)
+        let problems = places.flatMap { self.problems($0, element) }
+        // One of several will do.
+        guard problems.isEmpty, places.allSatisfy({ element.property($0.handler).map { $0.value == "" } ?? true }) else {
+            return problems
+        }
+        return withoutHandler(places, element)
+    }
+
+    private func problems(_ place: HandlerPlace, _ element: DescribedElement) -> [Diagnostic] {
+        let known = HandlerRegistry.shared.handlers(place)
+        guard let handler = element.property(place.handler), handler.value != "" else {
+            return optionsWithoutHandler(place, element, known)
         }
         guard let name = handler.value else { return [] }
         guard let entry = known.first(where: { $0.name == name }) else {
             let nearest = NearestName.find(name, among: known.map(\.name))
             return [
                 handler.diagnostic(
-                    "\(kind.node) has no handler \"\(name)\"",
+                    "\(place.node) has no \(place.handler) \"\(name)\"",
                     hint: nearest.map { "did you mean \"\($0)\"?" }
                         ?? "one of \(known.map(\.name).joined(separator: ", "))")
             ]
         }
-        let options = element.property("options")
+        let options = element.property(place.options)
         // An undefined variable is part of it.
         if let options, options.value == nil { return [] }
         let text = options?.value ?? ""
@@ -62,20 +71,21 @@ struct HandlerCheck: DescriptionCheck {
         }
         let names = entry.options.map(\.name)
         let unknown = keys.filter { !names.contains($0) }
-        let place = options ?? handler
+        let said = options ?? handler
         return unknown.map { key in
             let hint =
                 NearestName.find(key, among: names).map { "did you mean \"\($0)\"?" }
                 ?? (names.isEmpty ? "it takes none" : "it takes \(names.joined(separator: ", "))")
-            return place.diagnostic("\(kind.node) handler \(name) has no option \"\(key)\"", hint: hint)
+            return said.diagnostic("\(place.node) \(place.handler) \(name) has no option \"\(key)\"", hint: hint)
                 .narrowed(toOption: key)
-        } + badValues(entry, keys, text, place, hasUnknown: !unknown.isEmpty)
+        } + badValues(entry, place, keys, text, said, hasUnknown: !unknown.isEmpty)
     }
 
     /// What the handler itself says about the values, each at the option that it names. It tells one at a time: that
     /// option is mended then, and the handler asked again.
     private func badValues(
-        _ entry: HandlerRegistry.Entry, _ keys: [String], _ text: String, _ place: DescribedProperty, hasUnknown: Bool
+        _ entry: HandlerRegistry.Entry, _ place: HandlerPlace, _ keys: [String], _ text: String,
+        _ said: DescribedProperty, hasUnknown: Bool
     ) -> [Diagnostic] {
         var found: [Diagnostic] = []
         var told: Set<String> = []
@@ -84,17 +94,17 @@ struct HandlerCheck: DescriptionCheck {
             let option = entry.options.first { error.detail.subject == HandlerOptions.subject($0.name, entry.name) }
             guard let option else {
                 // Several options together; what was mended may be why.
-                return told.isEmpty && !hasUnknown ? [place.diagnostic("\(error)")] : found
+                return told.isEmpty && !hasUnknown ? [said.diagnostic("\(error)")] : found
             }
             guard told.insert(option.name).inserted else { return found }
             let example = "\(option.name)=\(option.example.isEmpty ? "…" : option.example)"
             if keys.contains(option.name) {
-                found.append(place.diagnostic("\(error)").narrowed(toOption: option.name))
+                found.append(said.diagnostic("\(error)").narrowed(toOption: option.name))
             } else if !hasUnknown {
                 found.append(
-                    place.diagnostic(
-                        "\(entry.kind.node) handler \(entry.name) needs the option \"\(option.name)\"",
-                        hint: "options=\"\(example)\""))
+                    said.diagnostic(
+                        "\(place.node) \(place.handler) \(entry.name) needs the option \"\(option.name)\"",
+                        hint: "\(place.options)=\"\(example)\""))
             }
             text = HandlerOptions.replacing(option.name, with: option.isRequired ? example : nil, in: text)
         }
@@ -110,29 +120,32 @@ struct HandlerCheck: DescriptionCheck {
         }
     }
 
-    private func withoutHandler(
-        _ kind: HandlerRegistry.Kind, _ element: DescribedElement, _ known: [HandlerRegistry.Entry]
+    private func optionsWithoutHandler(
+        _ place: HandlerPlace, _ element: DescribedElement, _ known: [HandlerRegistry.Entry]
     ) -> [Diagnostic] {
-        if let options = element.property("options"), options.value != "" {
-            return [
-                options.diagnostic(
-                    "options without a handler to take them",
-                    hint: "handler= one of \(known.map(\.name).joined(separator: ", "))")
-            ]
-        }
+        guard let options = element.property(place.options), options.value != "" else { return [] }
+        return [
+            options.diagnostic(
+                "options without a handler to take them",
+                hint: "\(place.handler)= one of \(known.map(\.name).joined(separator: ", "))")
+        ]
+    }
+
+    private func withoutHandler(_ places: [HandlerPlace], _ element: DescribedElement) -> [Diagnostic] {
         let what: String
-        switch kind {
-        case .source: what = "videosource sends nothing without a handler"
+        switch places.first?.kinds.first {
+        case .source, .microphone, .audioProcessor: what = "\(element.factory) sends nothing without a handler"
         case .consumer: what = "nobody gets the frames of a rawdatapipe without a handler"
         case .observer: what = "nobody sees the frames of a frameobserver without a handler"
-        case .microphone, .audioProcessor: what = "virtualmic sends nothing without a handler"
         case .audioConsumer: what = "nobody hears what a virtualspeaker without a handler receives"
-        case .processor: return []
+        case .processor, nil: return []
         }
-        let names = known.map(\.name).joined(separator: ", ")
+        let hint = places.map { place in
+            "\(place.handler)= one of \(HandlerRegistry.shared.handlers(place).map(\.name).joined(separator: ", "))"
+        }
         return [
             element.diagnostic(
-                what, hint: "handler= one of \(names); or a program attaches its own", severity: .warning)
+                what, hint: "\(hint.joined(separator: "; ")); or a program attaches its own", severity: .warning)
         ]
     }
 }

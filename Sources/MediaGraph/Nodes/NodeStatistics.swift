@@ -49,18 +49,27 @@ final class NodeStatistics: Sendable {
         ]
     }
 
+    /// Nothing counted yet.
+    static let nothing = Structure("mediagraph-stats")
+
     /// The `stats` property of every node.
     static func property<E: ElementImplementation>(of type: E.Type, _ get: @escaping @Sendable (E) -> NodeStatistics)
         -> PropertyDeclaration
     {
+        property("stats", of: type) { get($0).structure }
+    }
+
+    /// The same for a node that has what another counts.
+    static func property<E: ElementImplementation>(
+        _ name: String, of type: E.Type, _ get: @escaping @Sendable (E) -> Structure
+    ) -> PropertyDeclaration {
         .readOnly(
-            "stats", of: type, default: Structure("mediagraph-stats"),
+            name, of: type, default: nothing,
             """
             What the node has counted since it left READY: frames (uint64), dropped (uint64), refused (uint64), \
             failed (uint64, frames that went on or were dropped after their handler had failed), \
             late (uint64, frames whose handler took longer than max-time), handler-time (uint64, nanoseconds in all), lateness (int64, nanoseconds of the last frame), \
             silence (uint64, nanoseconds of it where a microphone's sound didn't come)
-            """
-        ) { get($0).structure }
+            """, get)
     }
 }

@@ -72,7 +72,7 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
                     """
                     What the session has counted since it was joined: frames (uint64, buffers that its user has sent), \
                     dropped (uint64, buffers that a reader was too slow for: behind one of this session's pads, or of \
-                    its user's streams in another process)
+                    its user's streams in another process; and those of a share while another was on)
                     """
                 ) { $0.statistics },
             ],
@@ -118,7 +118,7 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
         let (inputs, outputs) = state.withLock { ($0.inputs, $0.outputs) }
         let sent = inputs.reduce(0) { $0 + $1.publisher.statistics.frames.load(ordering: .relaxed) }
         let lost =
-            inputs.reduce(0) { $0 + $1.publisher.remoteLosses }
+            inputs.reduce(0) { $0 + $1.publisher.losses }
             + outputs.reduce(0) { $0 + $1.reader.statistics.dropped.load(ordering: .relaxed) }
         return Structure("mediagraph-stats", [("frames", sent), ("dropped", lost)])
     }
@@ -136,9 +136,7 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
             return (state.inputs, state.outputs)
         }
         for output in outputs { output.join() }
-        for input in inputs {
-            input.publisher.join(membership)
-        }
+        for input in inputs { input.publisher.join(membership) }
         Self.log.log(.info, element, "\(membership.user) joined room \(membership.room.name)")
     }
 

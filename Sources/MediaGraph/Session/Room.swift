@@ -34,6 +34,7 @@ final class Room: Sendable {
 
     let name: String
     private let state = Mutex(State())
+    private let shareFloor = ShareFloor()
 
     private init(_ name: String) { self.name = name }
 
@@ -123,6 +124,18 @@ final class Room: Sendable {
         }
         link?.stop()
     }
+
+    // MARK: Streams
+
+    /// A user's stream is about to be on. Throws `alreadyInUse` for a share while another user has one.
+    func begin(_ key: StreamKey) throws(MediaGraphError) {
+        guard key.kind.isShare else { return }
+        let link = state.withLock { $0.link }
+        try shareFloor.take(key) { link?.claimShare(key.user) }
+    }
+
+    /// It is off.
+    func end(_ key: StreamKey) { shareFloor.giveBack(key) }
 
     func stream(_ key: StreamKey) -> RoomStream {
         state.withLock { state in

@@ -6,6 +6,12 @@ enum SessionMessage {
     static let leftName = "mediagraph-user-left"
     static let streamName = "mediagraph-user-stream"
 
+    static let shareRefusedName = "mediagraph-share-refused"
+
+    static func shareRefused(_ user: String, _ error: MediaGraphError) -> Structure {
+        Structure(shareRefusedName, [("user", user), ("reason", "\(error)")])
+    }
+
     static func joined(_ user: String, room: String) -> Structure {
         Structure(joinedName, [("room", room), ("user", user)])
     }
@@ -26,6 +32,7 @@ enum SessionMessage {
         case leftName: return .userLeft(node: node, user: user)
         case streamName:
             return .userStream(node: node, user: user, kind: structure["kind"] ?? "", isOn: structure["on"] ?? false)
+        case shareRefusedName: return .shareRefused(node: node, user: user, reason: structure["reason"] ?? "")
         default: return nil
         }
     }
@@ -43,5 +50,8 @@ enum SessionMessage {
                 ("room", "string", "the room"), ("user", "string", "whose"), ("kind", "string", "video, videoaux, audio, share or shareaudio"),
                 ("on", "boolean", "whether it sends"),
             ]),
+        MessageDeclaration(
+            shareRefusedName, "What this user shares isn't sent while another user's share is on",
+            fields: [("user", "string", "whose share is refused"), ("reason", "string", "who shares")]),
     ]
 }

@@ -3,23 +3,25 @@ import Synchronization
 
 /// What a session does with one of its user's own streams: hands it on to those who read it.
 ///
-/// `@unchecked Sendable`: `caps`, `segment` and `isPublishing` belong to the streaming thread; the rest is constant or atomic.
+/// `@unchecked Sendable`: `announced` and `isRefused` belong to the streaming thread; the rest is constant or atomic.
 final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
     let kind: StreamKind
     let appSink: AppSink
     /// What the user has sent.
     let statistics = NodeStatistics()
     private let owner: WeakElement
-    /// The room that it is sent in, and its stream there.
-    private struct Place: Sendable {
-        var membership: Membership
-        var stream: RoomStream
-    }
-
     private let place = Mutex<Place?>(nil)
     /// Counts the times that PLAYING began: the base time is another then.
     private let plays = Atomic<Int>(0)
     private var announced: Announced?
+    /// It has been said that another shares.
+    private var isRefused = false
+
+    /// Where the stream is published.
+    private struct Place: Sendable {
+        var membership: Membership
+        var stream: RoomStream
+    }
 
     private struct Announced {
         var stream: RoomStream
@@ -63,8 +65,11 @@ final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
         }
     }
 
-    /// Buffers that other processes' readers were too slow for.
-    var remoteLosses: UInt64 { place.withLock { $0 }?.stream.remoteStatistics.dropped.load(ordering: .relaxed) ?? 0 }
+    /// Buffers that came while another shared, or that other processes' readers were too slow for.
+    var losses: UInt64 {
+        statistics.dropped.load(ordering: .relaxed)
+            + (place.withLock { $0 }?.stream.remoteStatistics.dropped.load(ordering: .relaxed) ?? 0)
+    }
 
     func playing() { plays.wrappingAdd(1, ordering: .relaxed) }
 
@@ -92,6 +97,10 @@ final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
             )
             return .error
         }
+        guard mayBegin(place) else {
+            statistics.countDrop()
+            return .ok
+        }
         if known.map({ !sample.hasCaps(at: $0.capsIdentity) }) ?? true { stream.setCaps(caps) }
         if known?.segment != segment || known?.play != play {
             let latency = appSink.staticPad("sink")?.upstreamLatency()?.minimum ?? .zero
@@ -102,6 +111,23 @@ final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
         statistics.countFrame()
         stream.send(buffer)
         return .ok
+    }
+
+    /// Not while another user shares: that is said once, and tried again with each buffer.
+    private func mayBegin(_ place: Place) -> Bool {
+        let key = place.stream.key
+        do throws(MediaGraphError) {
+            try place.membership.room.begin(key)
+            isRefused = false
+            return true
+        } catch {
+            if !isRefused {
+                owner.postWarning(.busy, "\(owner.name): \(kind.inputPad) isn't sent: \(error)")
+                owner.post(SessionMessage.shareRefused(key.user, error))
+            }
+            isRefused = true
+            return false
+        }
     }
 
     override func received(_ event: StreamEvent) {
@@ -124,6 +150,7 @@ final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
 
     private func turn(_ place: Place, on: Bool) {
         guard place.stream.setStatus(on) else { return }
+        if !on { place.membership.room.end(place.stream.key) }
         place.membership.room.streamChanged(place.stream.key, isOn: on)
     }
 }

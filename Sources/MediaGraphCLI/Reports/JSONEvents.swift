@@ -2,7 +2,7 @@ import MediaGraph
 
 /// What the lines of `run --json` are, by their "event"; the help's list is made of it.
 enum JSONEvent: String, Codable, CaseIterable, Sendable {
-    case start, progress, status, alpha, joined, left, stream
+    case start, progress, status, alpha, joined, left, stream, refused
     case control, message, warning, error, diagnostic, finishing, end
 
     /// The fields, and where they don't say it, when it comes.
@@ -15,6 +15,7 @@ enum JSONEvent: String, Codable, CaseIterable, Sendable {
         case .joined: "node, user: came into a session's room, or was there"
         case .left: "node, user: left it"
         case .stream: "node, user, kind, on: a session's own stream started or stopped"
+        case .refused: "node, user, reason: a session's own share waits for another user's to end"
         case .control: "command, node, property, value (fields of a structure) or error: the answer to a line"
         case .message: "element, message, fields: posted by an element"
         case .warning: "element, factory, message, detail"

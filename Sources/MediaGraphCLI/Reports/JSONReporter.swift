@@ -47,6 +47,7 @@ struct JSONReporter: RunReporter {
         var user: String
         var kind: String?
         var on: Bool?
+        var reason: String?
     }
 
     private struct ElementMessage: Encodable {
@@ -91,6 +92,8 @@ struct JSONReporter: RunReporter {
         case .userLeft(let node, let user): print(User(event: .left, node: node, user: user))
         case .userStream(let node, let user, let kind, let isOn):
             print(User(event: .stream, node: node, user: user, kind: kind, on: isOn))
+        case .shareRefused(let node, let user, let reason):
+            print(User(event: .refused, node: node, user: user, reason: reason))
         case .warning(let warning):
             print(
                 ProblemEvent(

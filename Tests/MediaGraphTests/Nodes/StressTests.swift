@@ -71,12 +71,13 @@ import Testing
         // property with a range of their own but max-frames.
         let properties = [
             "preprocessor": "qos=true", "frameobserver": "qos=true", "alphachannel": "qos=true",
-            "virtualmic": "quality=11",
+            "virtualmic": "quality=11", "sharesource": "share_video::max-frames=500000",
         ]
         let property = properties[factory] ?? "max-frames=500000"
         let sources = [
             "videosource": ["handler=counter", "pace=fast", "options=frames=1,width=16,height=16"],
             "virtualmic": ["handler=tone", "pace=fast", "options=seconds=0.1"],
+            "sharesource": ["handler=counter", "pace=fast", "options=frames=1,width=16,height=16"],
         ]
         let feeder = factory == "virtualspeaker" ? "audiotestsrc" : "videotestsrc"
         let before = sources[factory] == nil ? [feeder, "num-buffers=1", "!"] : []

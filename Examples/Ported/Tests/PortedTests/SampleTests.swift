@@ -26,6 +26,16 @@ import Testing
         #expect(try await lines("zoom-virtual-mic") == [0, 0, 1, 1, 2].map { "16000 Hz, 160 samples, first \($0)" })
     }
 
+    @Test("SH-1 the ported share starts in a session, and another user has its frames, each wider than the one before")
+    func shareSource() async throws {
+        let lines = try await lines("zoom-share-source")
+        #expect(lines.count == 5)
+        // A live session may drop a frame on a busy machine; each says itself which it is.
+        let numbers = lines.map(number)
+        #expect(lines == numbers.map { "\(320 + 2 * $0)×180 BGRA, first blue \($0)" })
+        #expect(numbers == Array(Set(numbers)).sorted())
+    }
+
     @Test("PP-1 the ported pre-processor's watermark is on each frame that leaves, beside the camera's picture")
     func preProcessor() async throws {
         let expected = (0..<5).map { "320×180 I420, watermark 255, beside it \(16 + 2 * $0)" }

@@ -73,6 +73,9 @@ final class BlockAssembler {
         timeline.begin(at: time)
     }
 
+    /// The sound has stopped, with all that belongs to it gone: a live stream's next block says itself when it is.
+    func stop(isLive: Bool) { if isLive { timeline.end() } }
+
     /// False when it can't be converted.
     func push(_ block: consuming Buffer) -> Bool {
         timeline.resume()

@@ -216,6 +216,7 @@ final class VirtualMicElement: PushSource, ConfigurableElement, @unchecked Senda
                     postponed = .off
                 } else {
                     isOn = false
+                    assembler.stop(isLive: isLive)
                     pushSticky(StreamStatus.event(on: false))
                 }
             case .reconfigure: renegotiate()

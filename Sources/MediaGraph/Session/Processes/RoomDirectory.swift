@@ -42,6 +42,24 @@ struct RoomDirectory: Sendable {
     /// With the folder locked and the claim still held.
     func removeClaim(_ user: String) { Self.remove("\(path)/\(Self.fileName(user)).name") }
 
+    /// Who has the room's share.
+    enum ShareLock: Sendable {
+        /// The user who asked, until the lock is let go.
+        case granted(FileLock)
+        /// This one, in another process.
+        case held(by: String)
+    }
+
+    /// The file says who has it, and stays when nobody does.
+    func claimShare(_ user: String) -> ShareLock {
+        let path = "\(path)/share"
+        guard let lock = FileLock(path, waits: false) else {
+            return .held(by: (try? String(contentsOfFile: path, encoding: .utf8)) ?? "")
+        }
+        lock.write(user)
+        return .granted(lock)
+    }
+
     static func remove(_ path: String) { unlink(path) }
 
     /// A place for this process's socket that nobody has.
@@ -77,6 +95,13 @@ final class FileLock: Sendable {
             close(descriptor)
             return nil
         }
+    }
+
+    /// In place of what the file held.
+    func write(_ text: String) {
+        ftruncate(descriptor, 0)
+        var text = text
+        _ = text.withUTF8 { pwrite(descriptor, $0.baseAddress, $0.count, 0) }
     }
 
     deinit { close(descriptor) }

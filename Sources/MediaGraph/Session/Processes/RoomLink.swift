@@ -117,6 +117,9 @@ final class RoomLink: Sendable {
         }
     }
 
+    /// Whether the room's share is this user's.
+    func claimShare(_ user: String) -> RoomDirectory.ShareLock { directory.claimShare(user) }
+
     var remoteUsers: [String] { state.withLock { $0.remote.keys.sorted() } }
 
     // MARK: Other processes' users

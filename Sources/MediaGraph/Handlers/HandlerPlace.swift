@@ -1,0 +1,21 @@
+/// Where a description names a handler: a property of a node, and the one beside it that has the handler's options.
+struct HandlerPlace: Sendable {
+    /// The node's factory name.
+    let node: String
+    var handler = "handler"
+    var options = "options"
+    /// What it may name.
+    let kinds: [HandlerRegistry.Kind]
+
+    /// All places of a node by its factory name; none for any other element.
+    static func all(of node: String) -> [HandlerPlace] {
+        if node == "sharesource" {
+            return [
+                HandlerPlace(node: node, kinds: [.source]),
+                HandlerPlace(node: node, handler: "audio-handler", options: "audio-options", kinds: [.microphone]),
+            ]
+        }
+        let kinds = HandlerRegistry.Kind.allCases.filter { $0.node == node }
+        return kinds.isEmpty ? [] : [HandlerPlace(node: node, kinds: kinds)]
+    }
+}

@@ -1,0 +1,30 @@
+import Foundation
+
+/// An X server with a screen that nobody sees (Xvfb), as long as this is held.
+public final class VirtualDisplay {
+    private let server = Process()
+    /// Such as ":99".
+    public let name: String
+
+    public init(width: Int, height: Int) throws {
+        let output = Pipe()
+        server.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        server.arguments = [
+            "Xvfb", "-displayfd", "1", "-screen", "0", "\(width)x\(height)x24", "-noreset", "-nolisten", "tcp",
+        ]
+        server.standardOutput = output
+        server.standardError = FileHandle.nullDevice
+        server.standardInput = FileHandle.nullDevice
+        try server.run()
+        // It says its number when it takes clients.
+        let number = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+        name = ":\(number.trimmingCharacters(in: .whitespacesAndNewlines))"
+        struct NoServer: Error {}
+        if name == ":" { throw NoServer() }
+    }
+
+    deinit {
+        server.terminate()
+        server.waitUntilExit()
+    }
+}
