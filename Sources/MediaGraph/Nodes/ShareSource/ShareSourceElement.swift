@@ -57,7 +57,8 @@ final class ShareSourceElement: BinElement, ConfigurableElement, @unchecked Send
                     "Whether frames and sound go out at the clock's pace or as fast as they are taken"),
                 .setting(
                     "paused", of: Self.self, \.isPaused, changes: .always,
-                    "Whether the share is paused: its sources are stopped, and downstream is told that its streams are off"),
+                    "Whether the share is paused: its sources are stopped, and downstream is told that its streams are off"
+                ),
                 NodeStatistics.property("stats", of: Self.self) { $0.counted(by: $0.video) },
                 NodeStatistics.property("audio-stats", of: Self.self) { $0.counted(by: $0.audio) },
             ],
@@ -164,14 +165,18 @@ final class ShareSourceElement: BinElement, ConfigurableElement, @unchecked Send
             _ = states.follow(State(rawValue: state.rawValue - 1)!)
             return .failure
         }
-        return state == .paused ? .noPreroll : result
+        return outcome(state)
     }
 
     private func follow(_ change: StateChange, down state: State) -> StateChangeResult {
         _ = states.follow(state)
         let result = super.changeState(change)
-        return result == .success && state == .paused ? .noPreroll : result
+        return result == .failure ? result : outcome(state)
     }
+
+    /// The bin's own goes by its children, which weren't there yet: with NO_PREROLL for PLAYING the pipeline would leave sinks
+    /// that wait for their first buffer in PAUSED.
+    private func outcome(_ state: State) -> StateChangeResult { state == .paused ? .noPreroll : .success }
 
     private func warnOfLoss() {
         for (stream, pad) in [(video, "src"), (audio, "audio")] where stream.isLost {
