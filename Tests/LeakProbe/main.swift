@@ -186,13 +186,14 @@ final class Share: ShareSource, ShareAudioSource {
 
 /// Shares in a session, by name and from Swift: started, paused, exchanged, refused, and dropped while they run.
 func shares() async throws {
-    let text = """
-        mediasession name=b room=leaks user=bob  sharesource name=s  s. ! b.share  s.audio ! b.shareaudio
-        mediasession name=a room=leaks user=alice
-        a.share_bob ! rawdatapipe handler=count  a.shareaudio_bob ! v.shared  virtualspeaker name=v handler=count
-        """
-    for _ in 0..<3 {
-        let graph = try Graph(text)
+    for round in 0..<3 {
+        // The one before isn't stopped: it goes when it goes.
+        let graph = try Graph(
+            """
+            mediasession name=b room=leaks-\(round) user=bob  sharesource name=s  s. ! b.share  s.audio ! b.shareaudio
+            mediasession name=a room=leaks-\(round) user=alice
+            a.share_bob ! rawdatapipe handler=count  a.shareaudio_bob ! v.shared  virtualspeaker name=v handler=count
+            """)
         let node = try graph.shareSource("s")
         try await graph.start()
         for _ in 0..<3 {

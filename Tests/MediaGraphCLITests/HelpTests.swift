@@ -65,8 +65,9 @@ import Testing
             ["filesrc location=/no/such ! fakesink"], ["fakesnk"],
             [
                 """
-                mediasession room=help user=alice
+                mediasession name=alices room=help user=alice  sharesource handler=counter ! alices.share
                 videosource handler=counter ! call.camera  mediasession name=call room=help user=carol
+                sharesource handler=counter ! call.share
                 """, "--duration", "3",
             ],
         ]

@@ -10,7 +10,8 @@ public final class RecordingShare: ShareSource, ShareAudioSource {
     private let onStop: @Sendable () -> Void
 
     public init(
-        onStart: @escaping @Sendable (VideoSender) throws -> Void = { _ in }, onStop: @escaping @Sendable () -> Void = {}
+        onStart: @escaping @Sendable (VideoSender) throws -> Void = { _ in },
+        onStop: @escaping @Sendable () -> Void = {}
     ) {
         self.onStart = onStart
         self.onStop = onStop

@@ -9,3 +9,13 @@ public func waitUntil(_ condition: () -> Bool) -> Bool {
     }
     return condition()
 }
+
+/// The same for what other tasks do, which need the threads that `waitUntil` holds up.
+public func eventually(_ condition: () -> Bool) async throws -> Bool {
+    let deadline = monotonicNanoseconds() + 10_000_000_000
+    while monotonicNanoseconds() < deadline {
+        if condition() { return true }
+        try await Task.sleep(for: .milliseconds(1))
+    }
+    return condition()
+}

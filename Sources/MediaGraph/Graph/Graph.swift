@@ -226,7 +226,8 @@ public final class Graph: Sendable {
 
     /// Runs what changes the states of the graph's elements, which blocks, between two changes of its own.
     func onControlQueue(_ body: @escaping @Sendable () throws(MediaGraphError) -> Void) async throws(MediaGraphError) {
-        let result = await withCheckedContinuation { (continuation: CheckedContinuation<Result<Void, MediaGraphError>, Never>) in
+        let result = await withCheckedContinuation {
+            (continuation: CheckedContinuation<Result<Void, MediaGraphError>, Never>) in
             enqueue { continuation.resume(returning: Result { () throws(MediaGraphError) in try body() }) }
         }
         try result.get()

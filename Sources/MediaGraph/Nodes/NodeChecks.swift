@@ -40,7 +40,8 @@ struct HandlerCheck: DescriptionCheck {
         let places = HandlerPlace.all(of: element.factory)
         let problems = places.flatMap { self.problems($0, element) }
         // One of several will do.
-        guard problems.isEmpty, places.allSatisfy({ element.property($0.handler).map { $0.value == "" } ?? true }) else {
+        guard problems.isEmpty, places.allSatisfy({ element.property($0.handler).map { $0.value == "" } ?? true })
+        else {
             return problems
         }
         return withoutHandler(places, element)

@@ -50,8 +50,9 @@ import Testing
             """)
         let (sent, received) = (try checksums("sent"), try checksums("received"))
         #expect(received.count >= 30)
-        let first = try #require(received.first.flatMap { sent.firstIndex(of: $0) })
-        #expect(received == Array(sent[first..<first + received.count]))
+        // A busy machine may cost a live reader a frame; none comes changed, twice, or out of order.
+        let places = received.map { sent.firstIndex(of: $0) }
+        #expect(!places.contains(nil) && places == Set(places).sorted { $0! < $1! })
         let sockets = try FileManager.default.subpathsOfDirectory(atPath: folder.url.path)
         #expect(!sockets.contains { $0.hasSuffix(".socket") }, "\(sockets)")
     }

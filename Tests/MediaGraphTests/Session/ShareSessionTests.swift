@@ -163,46 +163,48 @@ import Testing
 
     // MARK: One shares at a time
 
-    @Test("SH-1 a share while another's is on waits for its end, with a warning and an event; nothing of it is seen before")
+    @Test(
+        "SH-1 a share while another's is on waits for its end, with a warning and an event; nothing of it is seen before"
+    )
     func oneAtATime() async throws {
         let room = "\"\(#function)\""
         let reader = try Reader(room)
         try await reader.graph.start()
         let (carol, carols) = try sharer("carol", room: room)
         let (bob, bobs) = try sharer("bob", room: room)
-        let (toldCarol, toldBob) = (Self.told(carol), Self.told(bob))
+        let (toldCarol, toldBob) = (Self.told(carol, of: "carol"), Self.told(bob, of: "bob"))
         try await carol.start()
         try await bob.start()
         try sendNow(carols.audioSender, Self.block)
-        #expect(waitUntil { toldCarol.all == ["carol's shareaudio on"] })
+        #expect(try await eventually { toldCarol.all == ["carol's shareaudio on"] })
         // Neither bob's picture nor his sound, though carol shares sound alone.
         for _ in 1...3 { try Self.sendPicture(bobs) }
         try sendNow(bobs.audioSender, Self.block)
         let refusal = "bob: the room's share: expected nobody else to share, got user \"carol\", who does"
         let warnings = ["share", "shareaudio"].map { "call: \($0) isn't sent: \(refusal.dropFirst(5))" }
-        #expect(waitUntil { toldBob.all.count == 4 })
+        #expect(try await eventually { toldBob.all.count == 4 })
         #expect(toldBob.all.sorted() == ([refusal, refusal] + warnings).sorted())
         #expect(reader.picture.all == [] && reader.sound.all == [])
         try await carol.shareSource("s").stopSharing()
-        #expect(waitUntil { toldCarol.all.last == "carol's shareaudio off" })
+        #expect(try await eventually { toldCarol.all.last == "carol's shareaudio off" })
         try Self.sendPicture(bobs)
-        #expect(waitUntil { reader.picture.all.count == 2 })
+        #expect(try await eventually { reader.picture.all.count == 2 })
         // It is bob's now.
         try await carol.shareSource("s").startSharing(carols)
         try Self.sendPicture(carols)
-        #expect(waitUntil { toldCarol.all.contains { $0.contains("user \"bob\", who does") } })
+        #expect(try await eventually { toldCarol.all.contains { $0.contains("user \"bob\", who does") } })
         #expect(reader.picture.all == ["on", "\(#function)/bob/share"])
         for graph in [reader.graph, carol, bob] { await graph.stop() }
     }
 
     /// What a graph says of its user's shares, as it comes.
-    private static func told(_ graph: Graph) -> Log<String> {
+    private static func told(_ graph: Graph, of user: String) -> Log<String> {
         let log = Log<String>()
         let events = graph.events
         Task {
             for await event in events {
                 switch event {
-                case .userStream(_, let user, let kind, let isOn): log.add("\(user)'s \(kind) \(isOn ? "on" : "off")")
+                case .userStream(_, user, let kind, let isOn): log.add("\(user)'s \(kind) \(isOn ? "on" : "off")")
                 case .shareRefused(_, let user, let reason): log.add("\(user): \(reason)")
                 case .warning(let failure): log.add(failure.error.message)
                 default: break

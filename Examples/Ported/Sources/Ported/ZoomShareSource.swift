@@ -59,7 +59,8 @@ extension Sample {
             """)
         try graph.rawDataPipe("pipe").receive { frame in
             guard lines.all.count < frames else { return }
-            lines.add("\(frame.width)×\(frame.height) \(frame.format.gstreamerName), first blue \(frame.packedBytes[0])")
+            lines.add(
+                "\(frame.width)×\(frame.height) \(frame.format.gstreamerName), first blue \(frame.packedBytes[0])")
         }
         try await graph.start()
         // Register the share source with the session.

@@ -46,7 +46,8 @@ final class ShareStates: Sendable {
     func whileIdle(_ stream: ShareStream, _ body: () throws(MediaGraphError) -> Void) throws(MediaGraphError) {
         guard begin() else {
             throw .wrongUsage(
-                .init("a share's source", expected: "to be set outside of its own callbacks", actual: "from inside one"))
+                .init("a share's source", expected: "to be set outside of its own callbacks", actual: "from inside one")
+            )
         }
         let reached = position.withLock { $0.reached }
         _ = stream.go(to: .null)
