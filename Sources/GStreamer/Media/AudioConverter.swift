@@ -9,7 +9,7 @@ import CGStreamer
 /// From 16 bits to 16 bits at another rate GStreamer would filter in 16 bits: a sine of 44.1 kHz came out at 48 kHz with
 /// −77 dB of distortion and noise at any quality, with floating point between with −91 dB, which is what 16 bits hold.
 public final class AudioConverter {
-    private let stages: [Stage]
+    private let stages: [AudioConverterStage]
     public let input: AudioInfo
     public let output: AudioInfo
     /// Frames since the last `drain`.
@@ -25,13 +25,18 @@ public final class AudioConverter {
         {
             infos.insert(between, at: 1)
         }
-        let stages = zip(infos, infos.dropFirst()).compactMap { Stage(from: $0, to: $1, quality: quality) }
+        let stages = zip(infos, infos.dropFirst()).compactMap {
+            AudioConverterStage(from: $0, to: $1, quality: quality)
+        }
         guard stages.count == infos.count - 1 else { return nil }
         self.stages = stages
     }
 
     /// By how much what comes out lags behind what went in.
     public var delay: ClockTime { input.duration(ofFrames: stages[0].delay) }
+
+    /// Frames that are held back. Rounded up: the last begins before the end of what came in.
+    public var held: Int { (taken * output.rate + input.rate - 1) / input.rate - given }
 
     /// As much as can be said by now, without timestamps: a filter holds some back. `nil` when the buffer can't be mapped or
     /// there is no memory.
@@ -48,12 +53,11 @@ public final class AudioConverter {
             for stage in stages { stage.reset() }
             (taken, given) = (0, 0)
         }
-        // Rounded up: the last frame begins before the end of what came in.
-        let missing = (taken * output.rate + input.rate - 1) / input.rate - given
+        let missing = held
         // More than enough to push the last of it out; what is more is cut off.
         let silence = Buffer(filledWith: 0, count: (2 * stages[0].delay + 16) * input.bytesPerFrame)
         guard taken > 0, missing > 0, let silence, let result = run(silence.access) else { return nil }
-        gst_buffer_set_size(result.raw, gssize(min(result.access.size, missing * output.bytesPerFrame)))
+        result.access.trim(to: min(result.access.size, missing * output.bytesPerFrame))
         return result
     }
 
@@ -63,55 +67,6 @@ public final class AudioConverter {
             guard let made = result.take() else { return nil }
             result = stage.convert(made.access)
         }
-        return result
-    }
-}
-
-/// One GstAudioConverter.
-private final class Stage {
-    private let converter: OpaquePointer
-    private let input: AudioInfo
-    private let output: AudioInfo
-
-    init?(from input: AudioInfo, to output: AudioInfo, quality: Int) {
-        var (source, target) = (input.raw, output.raw)
-        let options = gst_structure_new_empty("options")
-        if input.rate != output.rate {
-            var method = GValue()
-            g_value_init(&method, gst_audio_resampler_method_get_type())
-            g_value_set_enum(&method, gint(GST_AUDIO_RESAMPLER_METHOD_KAISER.rawValue))
-            gst_structure_set_value(options, "GstAudioConverter.resampler-method", &method)
-            gst_audio_resampler_options_set_quality(
-                GST_AUDIO_RESAMPLER_METHOD_KAISER, guint(max(0, min(quality, 10))), gint(input.rate),
-                gint(output.rate), options)
-        }
-        guard let converter = gst_audio_converter_new(GST_AUDIO_CONVERTER_FLAG_NONE, &source, &target, options) else {
-            return nil
-        }
-        self.converter = converter
-        self.input = input
-        self.output = output
-    }
-
-    deinit { gst_audio_converter_free(converter) }
-
-    /// Frames that it holds back.
-    var delay: Int { Int(gst_audio_converter_get_max_latency(converter)) }
-
-    func reset() { gst_audio_converter_reset(converter) }
-
-    func convert(_ buffer: BufferAccess) -> Buffer? {
-        let frames = gsize(buffer.size / input.bytesPerFrame)
-        let count = gst_audio_converter_get_out_frames(converter, frames)
-        guard let result = Buffer(size: Int(count) * output.bytesPerFrame) else { return nil }
-        var (source, target) = (GstMapInfo(), GstMapInfo())
-        guard gst_buffer_map(buffer.raw, &source, GST_MAP_READ) != 0 else { return nil }
-        defer { gst_buffer_unmap(buffer.raw, &source) }
-        guard gst_buffer_map(result.raw, &target, GST_MAP_WRITE) != 0 else { return nil }
-        // With no room for a result it still takes the samples into its memory.
-        var planes: (gpointer?, gpointer?) = (gpointer(source.data), gpointer(target.data))
-        gst_audio_converter_samples(converter, GST_AUDIO_CONVERTER_FLAG_NONE, &planes.0, frames, &planes.1, count)
-        gst_buffer_unmap(result.raw, &target)
         return result
     }
 }

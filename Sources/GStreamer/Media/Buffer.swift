@@ -86,6 +86,11 @@ public struct BufferAccess {
 
     public var size: Int { Int(gst_buffer_get_size(raw)) }
 
+    /// Leaves only the bytes from `start` up to `end` in it. No copy.
+    public func trim(from start: Int = 0, to end: Int? = nil) {
+        gst_buffer_resize(raw, gssize(start), gssize((end ?? size) - start))
+    }
+
     /// Silence that nobody sent, or nothing to see: bytes for those who need some (`GST_BUFFER_FLAG_GAP`).
     public var isGap: Bool {
         get { raw.pointee.mini_object.flags & GST_BUFFER_FLAG_GAP.rawValue != 0 }

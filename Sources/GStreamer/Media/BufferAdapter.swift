@@ -22,5 +22,8 @@ public final class BufferAdapter {
         gst_adapter_take_buffer(adapter, gsize(count)).map { Buffer(taking: $0).writable() }
     }
 
+    /// Leaves out the first `count` bytes, which must be there.
+    public func skip(_ count: Int) { gst_adapter_flush(adapter, gsize(count)) }
+
     public func clear() { gst_adapter_clear(adapter) }
 }

@@ -40,8 +40,10 @@ public struct NodeCounts: Sendable, Hashable {
     public var handlerTime: ClockTime = .zero
     /// How long after its running time the last frame was delivered, nanoseconds.
     public var lateness: Int64 = 0
-    /// Silence that went out where a microphone's sound didn't come.
+    /// Silence that went out where a microphone's sound didn't come, or came late by its clock (`drift=skew`).
     public var silence: ClockTime = .zero
+    /// Sound that a microphone left out because its source's clock ran ahead (`drift=skew`).
+    public var skipped: ClockTime = .zero
 
     init() {}
 
@@ -65,6 +67,7 @@ public struct NodeCounts: Sendable, Hashable {
         handlerTime = ClockTime(nanoseconds: stats["handler-time"] ?? 0)
         lateness = stats["lateness"] ?? 0
         silence = ClockTime(nanoseconds: stats["silence"] ?? 0)
+        skipped = ClockTime(nanoseconds: stats["skipped"] ?? 0)
     }
 }
 

@@ -16,6 +16,8 @@ final class NodeStatistics: Sendable {
     let lateness = Atomic<Int64>(0)
     /// Nanoseconds of silence that went out where no sound came (microphones).
     let silence = Atomic<UInt64>(0)
+    /// Nanoseconds of sound that was left out because its clock ran off (microphones).
+    let skipped = Atomic<UInt64>(0)
 
     func reset() {
         frames.store(0, ordering: .relaxed)
@@ -26,6 +28,7 @@ final class NodeStatistics: Sendable {
         handlerTime.store(0, ordering: .relaxed)
         lateness.store(0, ordering: .relaxed)
         silence.store(0, ordering: .relaxed)
+        skipped.store(0, ordering: .relaxed)
     }
 
     @inline(__always)
@@ -35,6 +38,8 @@ final class NodeStatistics: Sendable {
     func countDrop() { dropped.wrappingAdd(1, ordering: .relaxed) }
 
     func countSilence(_ time: ClockTime) { silence.wrappingAdd(time.nanoseconds, ordering: .relaxed) }
+
+    func countSkipped(_ time: ClockTime) { skipped.wrappingAdd(time.nanoseconds, ordering: .relaxed) }
 
     func countRefusal() { refused.wrappingAdd(1, ordering: .relaxed) }
 
@@ -46,6 +51,7 @@ final class NodeStatistics: Sendable {
             ("refused", refused.load(ordering: .relaxed)), ("failed", failed.load(ordering: .relaxed)),
             ("late", late.load(ordering: .relaxed)), ("handler-time", handlerTime.load(ordering: .relaxed)),
             ("lateness", lateness.load(ordering: .relaxed)), ("silence", silence.load(ordering: .relaxed)),
+            ("skipped", skipped.load(ordering: .relaxed)),
         ]
     }
 
@@ -69,7 +75,8 @@ final class NodeStatistics: Sendable {
             What the node has counted since it left READY: frames (uint64), dropped (uint64), refused (uint64), \
             failed (uint64, frames that went on or were dropped after their handler had failed), \
             late (uint64, frames whose handler took longer than max-time), handler-time (uint64, nanoseconds in all), lateness (int64, nanoseconds of the last frame), \
-            silence (uint64, nanoseconds of it where a microphone's sound didn't come)
+            silence (uint64, nanoseconds of it where a microphone's sound didn't come, or came late by its clock), \
+            skipped (uint64, nanoseconds of a microphone's sound that were left out because its clock was ahead)
             """, get)
     }
 }

@@ -3,11 +3,23 @@ import GStreamer
 /// What a microphone's streaming thread makes of the blocks it gets: one format, regular lengths, and a time for each sample.
 ///
 /// Blocks are collected to 10 ms, what GStreamer's own audio sources give: a block of one sample costs no buffer of its own,
-/// and a whole one goes through untouched. Belongs to the streaming thread.
+/// and a whole one goes through untouched. Sound whose sender's clock runs off is kept in step. Belongs to the streaming thread.
 final class BlockAssembler {
     private static let period = ClockTime.milliseconds(10)
 
+    /// What was done to keep sound in step.
+    enum Step {
+        /// It is resampled from here on, having been late by this much.
+        case resampled(Double)
+        /// So many frames of silence were put in, or of sound left out.
+        case filled(Int)
+        case skipped(Int)
+    }
+
     private let quality: Int
+    private let correction: DriftCorrection
+    private var drift: ClockDrift
+    private var resampler: AdaptiveResampler?
     private let waiting = BufferAdapter()
     private var converter: AudioConverter?
     private var input: AudioInfo?
@@ -17,22 +29,31 @@ final class BlockAssembler {
     private var isDiscontinuous = false
     /// Silence that is to go out behind what waits.
     private var silence = 0
+    /// Sound that isn't to go out.
+    private var excess = 0
 
-    init(quality: Int) {
+    /// `aheadLimit`: what is sent earlier than this isn't sent by a clock.
+    init(quality: Int, drift correction: DriftCorrection, aheadLimit: ClockTime) {
         self.quality = quality
+        self.correction = correction
+        drift = ClockDrift(correction, aheadLimit: aheadLimit.seconds)
         timeline = SampleTimeline(AudioInfo(.s16, rate: 48000, channels: 1)!)
     }
 
-    /// Without what the filter holds back.
     private var waitingFrames: Int { output.map { waiting.available / $0.bytesPerFrame } ?? 0 }
 
-    /// How long a sample stays here beyond its time.
+    /// Frames that are ahead of the next to come.
+    private var framesAhead: Int { waitingFrames + (converter?.held ?? 0) + (resampler?.held ?? 0) - excess }
+
+    /// How long a sample stays here beyond its time: the same whether it is kept in step already or not.
     var delay: ClockTime {
-        ClockTime(nanoseconds: Self.period.nanoseconds + (converter?.delay.nanoseconds ?? 0))
+        ClockTime(
+            nanoseconds: Self.period.nanoseconds + (converter?.delay.nanoseconds ?? 0)
+                + (resampler?.delay.nanoseconds ?? 0))
     }
 
     /// When the next sample to come is due.
-    var due: ClockTime { timeline.time(ofFrame: waitingFrames) }
+    var due: ClockTime { timeline.time(ofFrame: framesAhead) }
 
     func needsFormat(_ input: AudioInfo) -> Bool { self.input != input }
 
@@ -40,9 +61,13 @@ final class BlockAssembler {
     /// where there is no way from one to the other.
     func setFormat(_ input: AudioInfo, _ output: AudioInfo) -> Bool {
         timeline.change(to: output)
+        drift.pause()
         self.output = output
         self.input = input
         converter = nil
+        // Made before it is needed, if ever: that takes longer than a block lasts, and LATENCY is to stay as it is.
+        resampler = correction == .resample ? AdaptiveResampler(output, quality: quality) : nil
+        guard correction != .resample || resampler != nil else { return false }
         guard input != output else { return true }
         converter = AudioConverter(from: input, to: output, quality: quality)
         return converter != nil
@@ -56,6 +81,7 @@ final class BlockAssembler {
         input = nil
         output = nil
         converter = nil
+        resampler = nil
     }
 
     /// What has to go out before this block; the caller has that taken, and asks again.
@@ -64,33 +90,69 @@ final class BlockAssembler {
         // As fast as it is taken, nothing arrives at a time.
         guard isLive || block.isGiven else { return timeline.hasBegun ? .none : .jump }
         return timeline.gap(
-            before: block.access.presentationTimestamp ?? .zero, isGiven: block.isGiven, waiting: waitingFrames)
+            before: block.access.presentationTimestamp ?? .zero, isGiven: block.isGiven, waiting: framesAhead)
     }
 
     /// The next sample has this time, whatever was before.
     func begin(at time: ClockTime) {
         isDiscontinuous = true
+        drift.pause()
         timeline.begin(at: time)
     }
 
     /// The sound has stopped, with all that belongs to it gone: a live stream's next block says itself when it is.
     func stop(isLive: Bool) { if isLive { timeline.end() } }
 
+    /// Looks at when a block came that is to be pushed next, and does what keeps sound in step.
+    func keepInStep(_ block: QueuedBlock) -> Step? {
+        guard correction != .none, let output else { return nil }
+        if timeline.isPaused { drift.pause() }
+        let lateness = timeline.lateness(of: block.access.presentationTimestamp ?? .zero, waiting: framesAhead)
+        let wasCorrecting = drift.ratio != nil
+        drift.observe(Double(lateness) / 1e9, lasting: Double(block.weight) / 1e9)
+        if let skew = drift.takeSkew() {
+            let frames = output.frames(in: ClockTime(nanoseconds: UInt64(abs(skew) * 1e9)))
+            if skew < 0 { excess += frames } else { silence += frames }
+            return skew < 0 ? .skipped(frames) : .filled(frames)
+        }
+        return drift.ratio != nil && !wasCorrecting ? .resampled(drift.offset ?? 0) : nil
+    }
+
     /// False when it can't be converted.
     func push(_ block: consuming Buffer) -> Bool {
         timeline.resume()
-        guard let converter else {
-            waiting.push(block)
-            return true
-        }
+        guard let converter else { return pushConverted(block) }
         guard let converted = converter.convert(block.access) else { return false }
-        if converted.access.size > 0 { waiting.push(converted) }
+        return pushConverted(converted)
+    }
+
+    private func pushConverted(_ sound: consuming Buffer) -> Bool {
+        guard sound.access.size > 0 else { return true }
+        if let ratio = drift.ratio, let resampler {
+            if resampler.isPrimed {
+                guard let resampled = resampler.convert(sound.access, ratio: ratio) else { return false }
+                if resampled.access.size > 0 { waiting.push(resampled) }
+                return true
+            }
+            guard resampler.prime(sound.access) else { return false }
+        }
+        waiting.push(sound)
+        skip()
         return true
     }
 
-    /// No more follows on what came so far: the filter gives the rest. True when something waits to be taken then.
+    private func skip() {
+        let frames = min(excess, waitingFrames)
+        guard frames > 0, let output else { return }
+        waiting.skip(frames * output.bytesPerFrame)
+        excess -= frames
+    }
+
+    /// No more follows on what came so far: the filters give the rest. True when something waits to be taken then.
     func finish() -> Bool {
-        if let rest = converter?.drain(), rest.access.size > 0 { waiting.push(rest) }
+        if let rest = converter?.drain() { _ = pushConverted(rest) }
+        if let rest = resampler?.drain(), rest.access.size > 0 { waiting.push(rest) }
+        excess = 0
         return waiting.available > 0
     }
 
@@ -135,7 +197,9 @@ final class BlockAssembler {
     func reset(isLive: Bool) {
         waiting.clear()
         _ = converter?.drain()
-        silence = 0
+        _ = resampler?.drain()
+        (silence, excess) = (0, 0)
+        drift.pause()
         if isLive { timeline.end() }
     }
 }

@@ -28,6 +28,9 @@ struct MicSettings: HandlerSettings {
     var stopTimeout: UInt64 = 1_000_000_000
     /// A pump that jitters by ±30 ms can be 60 ms later than its first block was.
     var jitter: UInt64 = 60_000_000
+    /// What is expected of a microphone is a sound that stays in step, and that nobody hears what that takes; a sound whose
+    /// clock is the graph's is left as it is.
+    var drift = DriftCorrection.resample
 
     var gate: AudioGate.Settings {
         var rules = QueuedBlock.Rules()
@@ -37,6 +40,13 @@ struct MicSettings: HandlerSettings {
             pace: pace, policy: backPressure == .block ? .block : .refuse, bound: Int(clamping: bufferTime),
             blockTimeout: ClockTime(nanoseconds: blockTimeout), stopTimeout: ClockTime(nanoseconds: stopTimeout),
             rules: rules)
+    }
+
+    var assembler: BlockAssembler {
+        // Further ahead than jitter is only who waits for room, or would.
+        BlockAssembler(
+            quality: Int(quality), drift: pace == .live ? drift : .none,
+            aheadLimit: ClockTime(nanoseconds: min(bufferTime, 100_000_000)))
     }
 }
 
@@ -75,6 +85,9 @@ extension VirtualMicElement {
         .setting(
             "jitter", of: VirtualMicElement.self, \.jitter, range: .values(0...10_000_000_000),
             "Nanoseconds that a block may be late before silence goes out in its place; part of the latency"),
+        .setting(
+            "drift", of: VirtualMicElement.self, \.drift, changes: .untilInitialized,
+            "What happens to live sound whose source's clock runs off the graph's"),
         NodeStatistics.property(of: VirtualMicElement.self) { $0.gate.statistics },
     ]
 

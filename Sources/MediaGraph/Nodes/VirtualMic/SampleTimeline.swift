@@ -40,11 +40,9 @@ struct SampleTimeline: Sendable {
     mutating func gap(before time: ClockTime, isGiven: Bool, waiting: Int) -> Gap {
         guard hasBegun else { return .jump }
         guard isGiven || isPaused else { return .none }
-        let place = Int64(clamping: self.time(ofFrame: waiting).nanoseconds)
-        let wanted = Int64(clamping: time.nanoseconds)
         // Who was late for good once, is not when he has made up for it.
-        if !isGiven || isPaused && wanted >= place { delay = 0 }
-        let difference = wanted.addingReportingOverflow(delay).partialValue - place
+        if !isGiven || isPaused && Int64(clamping: time.nanoseconds) >= place(waiting) { delay = 0 }
+        let difference = lateness(of: time, waiting: waiting)
         if difference > Self.longestPause { return .jump }
         if difference > (isPaused ? 0 : Self.tolerance) {
             let count = info.frames(in: ClockTime(nanoseconds: UInt64(difference)))
@@ -53,6 +51,13 @@ struct SampleTimeline: Sendable {
         if isGiven, isPaused || difference < -Self.tolerance { delay -= difference }
         return .none
     }
+
+    /// By how much later than its place behind `waiting` frames a block belongs at `time`, in nanoseconds.
+    func lateness(of time: ClockTime, waiting: Int) -> Int64 {
+        Int64(clamping: time.nanoseconds).addingReportingOverflow(delay).partialValue - place(waiting)
+    }
+
+    private func place(_ waiting: Int) -> Int64 { Int64(clamping: time(ofFrame: waiting).nanoseconds) }
 
     /// The next frame has this time.
     mutating func begin(at time: ClockTime) {

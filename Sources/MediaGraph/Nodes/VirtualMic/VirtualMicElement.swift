@@ -28,7 +28,7 @@ final class VirtualMicElement: PushSource, ConfigurableElement, @unchecked Senda
     private let delay = Atomic<UInt64>(0)
 
     // The streaming thread's; made anew before it runs.
-    private var assembler = BlockAssembler(quality: 8)
+    private var assembler = defaultSettings.assembler
     private var isLive = true
     private var jitter = ClockTime.zero
     /// Between status on and off: silence takes the place of what doesn't come.
@@ -156,7 +156,7 @@ final class VirtualMicElement: PushSource, ConfigurableElement, @unchecked Senda
 
     override func start() -> Bool {
         let settings = settings.current
-        assembler = BlockAssembler(quality: Int(settings.quality))
+        assembler = settings.assembler
         isLive = settings.pace == .live
         jitter = ClockTime(nanoseconds: settings.jitter)
         isOn = false
@@ -303,11 +303,26 @@ final class VirtualMicElement: PushSource, ConfigurableElement, @unchecked Senda
             postponed = .frame(block)
             return nil
         }
+        if isLive, let step = assembler.keepInStep(block) { report(step) }
         guard assembler.push(block.take()) else {
             postError(.processing, "\(name): no memory to convert \(info.caps)")
             return .error
         }
         return nil
+    }
+
+    /// What was done because the sender's clock isn't the graph's.
+    private func report(_ step: BlockAssembler.Step) {
+        let object = instance.element
+        switch step {
+        case .resampled(let offset):
+            Self.log.log(.info, raw: object, "sound is \(offset * 1000) ms late: it is resampled from here on (drift)")
+        case .filled(let frames):
+            Self.log.log(.info, raw: object, "sound is late: \(frames) frames of silence are put in (drift)")
+        case .skipped(let frames):
+            gate.statistics.countSkipped(assembler.output?.duration(ofFrames: frames) ?? .zero)
+            Self.log.log(.info, raw: object, "sound is early: \(frames) frames are left out (drift)")
+        }
     }
 
     /// What waits is lost, and a live stream's next block says itself when it is.

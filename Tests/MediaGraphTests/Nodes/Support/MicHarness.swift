@@ -68,13 +68,15 @@ final class MicHarness {
         while true {
             if harness.bufferCount > 0, let piece = pull() {
                 pieces.append(piece)
-            } else if hasEnded {
-                return pieces
-            } else {
-                hasEnded =
-                    waitUntil { harness.bufferCount > 0 || harness.pulledEvents().contains("eos") }
-                    && harness.bufferCount == 0
+                continue
             }
+            if hasEnded { return pieces }
+            // The end may come between the two looks: it is seen once only.
+            let goesOn = waitUntil {
+                if harness.pulledEvents().contains("eos") { hasEnded = true }
+                return hasEnded || harness.bufferCount > 0
+            }
+            if !goesOn { return pieces }
         }
     }
 
