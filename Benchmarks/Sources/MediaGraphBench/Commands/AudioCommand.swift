@@ -5,14 +5,16 @@ struct AudioCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "audio", abstract: "Compare users' sound with stock elements: instructions, and latency.")
 
-    @Flag(help: "Shorter runs, for CI")
+    @Flag(help: "Shorter runs, for CI: no verdict on latency")
     var quick = false
 
     func run() throws {
-        for report in [try Self.measureInstructions(quick: quick), try Self.measureLatency(quick: quick)] {
-            print(report.markdown)
-            if !report.broken.isEmpty { throw ExitCode.failure }
-        }
+        let instructions = try Self.measureInstructions(quick: quick)
+        print(instructions.markdown)
+        let latency = try Self.measureLatency(quick: quick)
+        print(latency.markdown)
+        // Of a p99, too few blocks are no verdict.
+        if !instructions.broken.isEmpty || !latency.broken.isEmpty && !quick { throw ExitCode.failure }
     }
 
     private static let users = [1, 10, 50]
