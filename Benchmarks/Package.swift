@@ -18,7 +18,7 @@ let package = Package(
         .target(
             name: "PlainC",
             dependencies: ["PlainGStreamer"],
-            linkerSettings: [.linkedLibrary("gstvideo-1.0")]
+            linkerSettings: [.linkedLibrary("gstvideo-1.0"), .linkedLibrary("gstaudio-1.0")]
         ),
         .executableTarget(
             name: "MediaGraphBench",

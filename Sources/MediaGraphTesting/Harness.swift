@@ -90,6 +90,11 @@ public final class Harness {
         return gst_harness_push_event(self.raw, raw) != 0
     }
 
+    /// What the test's source answers to LATENCY: how late its buffers come.
+    public func setUpstreamLatency(_ latency: ClockTime) {
+        gst_harness_set_upstream_latency(raw, GstClockTime(latency.nanoseconds))
+    }
+
     /// The test's source answers LATENCY as live when `knows`, and not at all before.
     public func answerLatency(_ knows: @escaping @Sendable () -> Bool) {
         let box = Unmanaged.passRetained(Box(knows)).toOpaque()
@@ -158,6 +163,14 @@ public final class Harness {
             g_free(value)
         }
         return values
+    }
+
+    /// Asks what the element proposes for buffers of `caps`. False: nothing.
+    public func queryAllocation(_ caps: String) -> Bool {
+        let caps = Caps(caps)!
+        let query = gst_query_new_allocation(caps.raw, 1)
+        defer { gst_query_unref(query) }
+        return gst_pad_peer_query(raw.pointee.srcpad, query) != 0
     }
 
     /// Whether an ALLOCATION query for `caps` is answered with `GstVideoMeta`.

@@ -21,6 +21,8 @@ public struct GhostPad: Sendable, Equatable {
         case caps(Caps)
         /// ALLOCATION: buffers with `GstVideoMeta` are understood, so strides may be anything.
         case acceptsVideoMeta
+        /// ALLOCATION: nothing to propose, and the child need not be asked.
+        case proposesNothing
         /// LATENCY: buffers don't come at the clock's pace, so nobody need wait for it.
         case notLive
     }
@@ -167,9 +169,13 @@ public struct GhostPad: Sendable, Equatable {
                 gst_caps_unref(template)
                 return 1
             case GST_QUERY_ALLOCATION:
-                guard case .acceptsVideoMeta = handler(.allocation) else { break }
-                gst_query_add_allocation_meta(query, gst_video_meta_api_get_type(), nil)
-                return 1
+                switch handler(.allocation) {
+                case .acceptsVideoMeta:
+                    gst_query_add_allocation_meta(query, gst_video_meta_api_get_type(), nil)
+                    return 1
+                case .proposesNothing: return 0
+                default: return gst_pad_query_default(pad, parent, query)
+                }
             case GST_QUERY_LATENCY:
                 guard case .notLive = handler(.latency) else { break }
                 gst_query_set_latency(query, 0, 0, .max)

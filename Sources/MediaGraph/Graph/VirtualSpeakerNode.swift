@@ -2,6 +2,9 @@ import CMediaGraphABI
 import GStreamer
 
 /// A `virtualspeaker` of a graph.
+///
+/// Between its `src` and a device belongs a `queue`: GStreamer's audio sinks wait for the time of a silent block before they
+/// take the next, and a mix that waits with them hears its users too late.
 public struct VirtualSpeakerNode: GraphNode {
     public let graph: Graph
     public let element: Element

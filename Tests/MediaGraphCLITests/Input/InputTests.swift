@@ -100,10 +100,12 @@ import Testing
         #expect(substitution.output.hasSuffix(": fine, 2 elements\n"), "\(substitution.errors)")
         let input = try Program.shell("echo 'fakesrc ! fakesink' | mediagraph check /dev/stdin")
         #expect(input.output == "/dev/stdin: fine, 2 elements\n", "\(input.errors)")
-        let fifo = TemporaryFolder().path("fifo")
-        let named = try Program.shell(
-            "mkdir -p $(dirname '\(fifo)'); mkfifo '\(fifo)'; echo 'fakesrc ! fakesink' >'\(fifo)' & "
-                + "mediagraph check '\(fifo)'; rm '\(fifo)'")
+        let folder = TemporaryFolder()
+        let fifo = folder.path("fifo")
+        let named = try withExtendedLifetime(folder) {
+            try Program.shell(
+                "mkfifo '\(fifo)'; echo 'fakesrc ! fakesink' >'\(fifo)' & mediagraph check '\(fifo)'")
+        }
         #expect(named.output == "\(fifo): fine, 2 elements\n", "\(named.errors)")
         let nothing = try Program.run("check", "/dev/null")
         #expect(nothing.status == 2)

@@ -17,73 +17,6 @@ import Testing
         folder = try TemporaryFolder()
     }
 
-    /// Notes everything that it is told, in order.
-    private final class Notes: Sendable {
-        let log = Log<String>()
-        private let blocks = BlockingMonitor<[SpeakerStream: [Int16]]>([:])
-
-        func add(_ stream: SpeakerStream, _ samples: [Int16]) {
-            blocks.withLock { $0[stream, default: []] += samples }
-        }
-
-        func samples(_ stream: SpeakerStream) -> [Int16] { blocks.withLock { $0[stream] ?? [] } }
-        func samples(user: String) -> [Int16] { samples(.oneWay(SpeakerUser(name: user))) }
-        var mixed: [Int16] { samples(.mixed) }
-    }
-
-    private struct NoteTaker: VirtualSpeaker {
-        let notes: Notes
-
-        func note(_ frame: borrowing AudioFrame, _ stream: SpeakerStream) {
-            notes.add(stream, frame.samples.withUnsafeBufferPointer(Array.init))
-        }
-
-        func mixedAudioReceived(_ frame: borrowing AudioFrame) { note(frame, .mixed) }
-        func oneWayAudioReceived(_ frame: borrowing AudioFrame, user: SpeakerUser) { note(frame, .oneWay(user)) }
-        func sharedAudioReceived(_ frame: borrowing AudioFrame) { note(frame, .shared) }
-        func statusChanged(isOn: Bool, of stream: SpeakerStream) {
-            notes.log.add("\(stream.user?.name ?? stream.kind) \(isOn ? "on" : "off")")
-        }
-        func finish() { notes.log.add("finish") }
-    }
-
-    /// A speaker in harnesses, one for each user, on a clock that stands still.
-    private final class Room {
-        let speaker: Element
-        let notes = Notes()
-        let clock = TestClock()
-        private var users: [String: Harness] = [:]
-
-        init(live: Bool = true, first: String = "anna") throws {
-            speaker = try #require(Element(factory: "virtualspeaker"))
-            try speaker.setProperty("max-frames", to: Int32(100_000))
-            // The harnesses take it for theirs.
-            speaker.setClock(clock.clock)
-            try NodeDoor.attach(MGAudioConsumer(NoteTaker(notes: notes), name: "notes"), to: speaker)
-            join(first, live: live)
-        }
-
-        func join(_ name: String, live: Bool = true, id: String? = nil) {
-            let harness = Harness(speaker, sink: "user_\(name)", source: nil)
-            harness.setLive(live)
-            users[name] = harness
-            if let id { harness.push(.streamStart(id)) }
-            harness.setSourceCaps("audio/x-raw,format=S16LE,rate=48000,channels=1,layout=interleaved")
-        }
-
-        /// Ten milliseconds of a user's voice.
-        @discardableResult
-        func say(_ name: String, _ samples: ArraySlice<Int16>, block: Int) -> FlowReturn {
-            let buffer = Buffer(Array(samples).withUnsafeBytes { Array($0) })
-            buffer.access.presentationTimestamp = .milliseconds(UInt64(block * 10))
-            buffer.access.duration = .milliseconds(10)
-            return users[name]!.push(buffer)
-        }
-
-        func leave(_ name: String) { users[name] = nil }
-        func push(_ name: String, _ event: Harness.Event) { users[name]!.push(event) }
-    }
-
     private func block(_ samples: [Int16], _ index: Int) -> ArraySlice<Int16> {
         samples[index * 480..<(index + 1) * 480]
     }
@@ -91,7 +24,7 @@ import Testing
     @Test("SP-3 a user who joins and leaves changes nothing for the others, and the mix is the sum throughout")
     func joinAndLeave() throws {
         let (anna, bob) = (noiseSamples(480 * 30, seed: 1), noiseSamples(480 * 30, seed: 2))
-        let room = try Room()
+        let room = try SpeakerRoom()
         for index in 0..<30 {
             if index == 10 { room.join("bob") }
             if index == 20 { room.leave("bob") }
@@ -121,7 +54,7 @@ import Testing
     @Test("SP-3 when everybody has left, a live mix goes on in silence for whoever comes next")
     func allLeave() throws {
         let samples = noiseSamples(480 * 30, seed: 11)
-        let room = try Room()
+        let room = try SpeakerRoom()
         room.join("cem")
         for index in 0..<5 {
             room.say("anna", block(samples, index), block: index)
@@ -168,7 +101,7 @@ import Testing
 
     @Test("SP-1 users are told apart by their streams' IDs, whatever the pads are called")
     func identities() throws {
-        let room = try Room(first: "x")
+        let room = try SpeakerRoom(first: "x")
         let samples = noiseSamples(480)
         room.push("x", .streamStart("lobby/carol/mic"))
         room.push("x", .segment)
@@ -330,7 +263,7 @@ import Testing
     @Test("EL-2 a flush of one user's stream leaves the others' alone, and his goes on")
     func flush() throws {
         let (anna, bob) = (noiseSamples(480 * 20, seed: 7), noiseSamples(480 * 20, seed: 8))
-        let room = try Room()
+        let room = try SpeakerRoom()
         room.join("bob")
         for index in 0..<20 {
             if index == 10 {
@@ -364,7 +297,7 @@ import Testing
 
     @Test("SP-3 what comes too late for a live mix is counted")
     func late() throws {
-        let room = try Room()
+        let room = try SpeakerRoom()
         let samples = noiseSamples(480 * 10)
         room.join("bob")
         for index in 0..<10 {

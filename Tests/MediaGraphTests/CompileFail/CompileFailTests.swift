@@ -30,7 +30,9 @@ import Testing
         for flag in flags.output.split(whereSeparator: \.isWhitespace) where flag.hasPrefix("-I") {
             arguments += ["-Xcc", String(flag)]
         }
-        let child = try ChildProcess.run("swiftc", arguments + [file.path])
+        // The compiler leaves folders behind where it puts its own files.
+        let child = try ChildProcess.run(
+            "swiftc", arguments + [file.path], environment: ["TMPDIR": folder.path])
         return (child.status, child.errors)
     }
 

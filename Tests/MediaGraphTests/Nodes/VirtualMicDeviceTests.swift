@@ -1,4 +1,5 @@
 import GStreamer
+import MediaGraphTesting
 import Synchronization
 import TestSupport
 import Testing
@@ -101,6 +102,40 @@ import Testing
                 }))
         }
         #expect(samples == [Int16](repeating: 5, count: 4800) && dropped.all == [100])
+    }
+
+    @Test("VM-6 a handler that is a source has the device's place too: all of its sound, none of the device's")
+    func replacedByName() async throws {
+        let samples = try await play("pace=fast handler=tone options=\"wave=square,volume=0.5,seconds=0.1\"")
+        #expect(samples.count == 4800 && Set(samples.map { abs($0) }) == [16384])
+    }
+
+    @Test("VM-6 a device that is replaced is never kept waiting, whatever becomes of the microphone's sound")
+    func replacedIsDrained() async throws {
+        // Nobody takes what the microphone sends: without a sender's room the device would stand still, were it heard.
+        let graph = try Graph(
+            """
+            audiotestsrc num-buffers=500 samplesperbuffer=480 ! audio/x-raw,format=S16LE,rate=48000,channels=1 \
+            ! virtualmic name=mic handler=tone buffer-time=20000000 ! fakesink sync=true
+            """)
+        graph.useClock(TestClock().clock)
+        try await graph.start()
+        let mic = try graph.virtualMic("mic")
+        #expect(waitUntil { mic.statistics.dropped == 500 }, "\(mic.statistics)")
+        await graph.stop()
+    }
+
+    @Test("VM-6 a device's latency is part of the node's where it is heard, and is not where it is replaced")
+    func latency() throws {
+        for (handler, expected) in [("gain", 1070), ("tone", 70)] {
+            try Nodes.register()
+            let element = try #require(Element(factory: "virtualmic"))
+            try element.setProperty("handler", parsing: handler)
+            let harness = Harness(element, sink: "sink", source: "src")
+            harness.setUpstreamLatency(.seconds(1))
+            harness.play()
+            #expect(harness.latency?.minimum == .milliseconds(UInt64(expected)), "\(handler)")
+        }
     }
 
     @Test("VM-6 a handler's error and its wish to fail end the graph, with its name")

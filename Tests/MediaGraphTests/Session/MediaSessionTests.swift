@@ -211,8 +211,8 @@ import Testing
             let log = Log<String>()
             try NodeDoor.attach(Recorder(log: log), memoryMode: nil, to: pipe)
             pipeline.add(pipe)
-            #expect(pad.link(to: try #require(pipe.staticPad("sink"))))
             pipe.syncState()
+            #expect(pad.link(to: try #require(pipe.staticPad("sink"))))
             #expect(
                 waitUntil {
                     try? Self.send(source)

@@ -18,7 +18,8 @@ struct AllCommand: ParsableCommand {
         let measurements: [(Bool) throws -> Report] = [
             { try InstructionsCommand.measure(quick: $0) }, { try AllocationsCommand.measure(quick: $0) },
             { try ThroughputCommand.measure(quick: $0) }, { try LatenessCommand.measureLateness(quick: $0) },
-            { try LatenessCommand.measureHeartbeats(quick: $0) },
+            { try LatenessCommand.measureHeartbeats(quick: $0) }, { try AudioCommand.measureInstructions(quick: $0) },
+            { try AudioCommand.measureLatency(quick: $0) },
         ]
         var reports: [Report] = []
         for measure in measurements {

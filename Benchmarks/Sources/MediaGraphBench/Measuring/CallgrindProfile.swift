@@ -59,16 +59,19 @@ struct FrameCost: Sendable {
     let frames: Int
 
     init(_ work: Work, _ side: Side) throws {
-        let lengths = (work.frames, work.frames * 5)
-        func profile(_ frames: Int) throws -> CallgrindProfile {
-            try .run([
+        try self.init(frames: work.frames) { frames in
+            [
                 "work", "--case", work.kind.rawValue, "--side", side.rawValue, "--touch", work.touch.rawValue,
                 "--frames", "\(frames)",
-            ])
+            ]
         }
-        short = try profile(lengths.0)
-        long = try profile(lengths.1)
-        frames = lengths.1 - lengths.0
+    }
+
+    /// Of so many frames and five times as many; `arguments` are this program's for a number of them.
+    init(frames count: Int, arguments: (Int) -> [String]) throws {
+        short = try .run(arguments(count))
+        long = try .run(arguments(count * 5))
+        frames = count * 4
     }
 
     var instructions: Double { Double(long.instructions - short.instructions) / Double(frames) }

@@ -1,5 +1,6 @@
 #pragma once
 #include "probe.h"
+#include "voice.h"
 
 // The work of each case as a C programmer would write it with GStreamer alone: nothing in here knows MediaGraph.
 // Each returns 0, or prints what went wrong and returns 1.
@@ -24,3 +25,15 @@ typedef struct PCLive PCLive;
 PCLive *pc_live_start(const char *source, PCLateness *lateness);
 uint64_t pc_live_base_time(PCLive *live);
 void pc_live_stop(PCLive *live);
+
+// A pipeline of stock elements, to the end of its stream.
+int pc_run_description(const char *description);
+
+// `appsrc ! mix.` for each user, a thread each sending blocks of 10 ms; a probe before the mix and one at the element "end" map
+// each block and read its time and a sample, one block at a time.
+int pc_run_talk(const char *mix, int users, uint64_t blocks);
+
+// `appsrc ! appsink` for each voice, its own thread sending: how long a block is on its way. `stop` waits for the senders.
+typedef struct PCSpeech PCSpeech;
+PCSpeech *pc_speech_start(PCVoice *voices, int count);
+void pc_speech_stop(PCSpeech *speech);

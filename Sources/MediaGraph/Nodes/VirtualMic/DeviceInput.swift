@@ -28,6 +28,9 @@ final class DeviceInput: InputPadDelegate, @unchecked Sendable {
 
     func set(_ role: Role) { state.withLock { $0 = role } }
 
+    /// Nothing of what comes in is heard.
+    var isReplaced: Bool { state.withLock { $0.isReplaced } }
+
     override var caps: Caps { Caps(VirtualMicElement.caps(stereo: allowsStereo.load(ordering: .relaxed)))! }
 
     override func formatChanged(_ caps: Caps) -> Bool {

@@ -188,8 +188,8 @@ final class VirtualMicElement: PushSource, ConfigurableElement, @unchecked Senda
     override var latency: (isLive: Bool, minimum: ClockTime, maximum: ClockTime?) {
         let settings = settings.current
         guard settings.pace == .live else { return (false, .zero, nil) }
-        upstreamLatency.store(
-            input.withLock { $0 }?.pad.upstreamLatency()?.minimum.nanoseconds ?? 0, ordering: .relaxed)
+        let heard = device.isReplaced ? nil : input.withLock { $0 }
+        upstreamLatency.store(heard?.pad.upstreamLatency()?.minimum.nanoseconds ?? 0, ordering: .relaxed)
         let minimum =
             settings.jitter + delay.load(ordering: .relaxed) + upstreamLatency.load(ordering: .relaxed)
         return (

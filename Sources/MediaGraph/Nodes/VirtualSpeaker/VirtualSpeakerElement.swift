@@ -253,8 +253,13 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
         return addSinkPad(padName, template: template) { pad in
             state.withLock { $0.inputs[padName] = (pad, input) }
             pad.onQuery { [instance] query in
-                guard query == .caps else { return .forward }
-                return .caps(ElementClass.implementation(of: instance.element, as: Self.self).acceptedCaps)
+                switch query {
+                case .caps: .caps(ElementClass.implementation(of: instance.element, as: Self.self).acceptedCaps)
+                // audiomixer proposes nothing, and says so only when its thread comes by: behind a sink that waits for its
+                // time the user's second block would come too late.
+                case .allocation: .proposesNothing
+                case .latency: .forward
+                }
             }
             pad.onEvent { [instance] event in
                 guard case .caps(let caps) = event else { return true }

@@ -31,7 +31,6 @@ final class PipeReader: Sendable {
             place.enqueue { [identity] place in
                 place.add(element)
                 place.link(identity.name, to: element, "sink")
-                element.syncState()
             }
         }
     }

@@ -31,7 +31,11 @@ struct SessionPlace: Sendable {
         if isRequested, let sink = next.staticPad(nextPad) { next.releasePad(sink) }
     }
 
-    func add(_ new: Element) { graph.pipeline.add(new) }
+    /// Before it is linked: a stream that finds an element that doesn't run yet takes that for a stop.
+    func add(_ new: Element) {
+        graph.pipeline.add(new)
+        new.syncState()
+    }
 
     func remove(_ old: Element) {
         old.setState(.null)

@@ -65,7 +65,6 @@ final class SoundReader: Sendable {
         place.enqueue { place in place.add(element) }
         for user in users { link(.audio(user), element) }
         if let sharing { link(.share(sharing), element) }
-        place.enqueue { _ in element.syncState() }
     }
 
     func unsubscribe() {

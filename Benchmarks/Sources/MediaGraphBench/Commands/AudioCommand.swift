@@ -1,0 +1,87 @@
+import ArgumentParser
+
+/// Instructions for a second of sound, by callgrind, and how long a block is on its way.
+struct AudioCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "audio", abstract: "Compare users' sound with stock elements: instructions, and latency.")
+
+    @Flag(help: "Shorter runs, for CI: no verdict on latency")
+    var quick = false
+
+    func run() throws {
+        let instructions = try Self.measureInstructions(quick: quick)
+        print(instructions.markdown)
+        let latency = try Self.measureLatency(quick: quick)
+        print(latency.markdown)
+        // Of a p99, too few blocks are no verdict.
+        if !instructions.broken.isEmpty || !latency.broken.isEmpty && !quick { throw ExitCode.failure }
+    }
+
+    private static let users = [1, 10, 50]
+    private static let blocksPerSecond = 100.0
+    private static let bar = 1.10
+
+    static func measureInstructions(quick: Bool) throws -> Report {
+        var table = Table(
+            "Users", "Stock", "Stock, exact", "C", "MediaGraph", "to stock", "to C", "Bar, to stock")
+        var broken: [String] = []
+        for users in users {
+            let cost = { (side: AudioWork.Side) in
+                try FrameCost(frames: quick ? 50 : 200) { blocks in
+                    ["audio-work", "--users", "\(users)", "--side", side.rawValue, "--blocks", "\(blocks)"]
+                }.instructions * blocksPerSecond / 1e6
+            }
+            let (stock, exact, c, swift) = (try cost(.stock), try cost(.exact), try cost(.c), try cost(.swift))
+            table.add(
+                "\(users)", stock.text(2), exact.text(2), c.text(2), swift.text(2), (swift / stock).text(3),
+                (swift / c).text(3), "≤ \(bar.text(2))")
+            if swift / stock > bar {
+                broken.append("\(users) users: \((swift / stock).text(3)) times the instructions of stock elements")
+            }
+        }
+        return Report(
+            title: "Instructions for a second of users' sound, millions", text: table.description, broken: broken)
+    }
+
+    /// A p99 takes at least this many blocks of each side.
+    private static let blocks = 10_000
+    private static let pairs = 20
+    /// One block.
+    private static let latencyBar = 10.0
+
+    static func measureLatency(quick: Bool) throws -> Report {
+        var table = Table(
+            "Users", "jitter", "Blocks", "C p50", "MediaGraph p50", "C p99", "MediaGraph p99", "p99, added", "A/A of C",
+            "Bar")
+        var broken: [String] = []
+        let pairs = quick ? 5 : pairs
+        for users in quick ? [10] : users {
+            for jitter in [0, 60] {
+                let work = SpeechWork(users: users, blocks: quick ? 50 : max(50, blocks / pairs / users))
+                var (c, swift): ([Int64], [Int64]) = ([], [])
+                var (added, same): ([Double], [Double]) = ([], [])
+                for _ in 0..<pairs {
+                    let first = try work.run(.c)
+                    let second = try work.run(.swift(jitter: .milliseconds(UInt64(jitter))))
+                    added.append(p99(second) - p99(first))
+                    same.append(p99(try work.run(.c)) - p99(first))
+                    c += first
+                    swift += second
+                }
+                let (stock, ours, difference) = (Percentiles(c), Percentiles(swift), PairedMedian(added))
+                table.add(
+                    "\(users)", "\(jitter) ms", "\(ours.count)", stock.milliseconds(50).text(2),
+                    ours.milliseconds(50).text(2), stock.milliseconds(99).text(2), ours.milliseconds(99).text(2),
+                    difference.text(2), PairedMedian(same).text(2), "≤ \(latencyBar.text(0)) ms")
+                if difference.low > latencyBar {
+                    broken.append("\(users) users, jitter \(jitter) ms: \(difference.text(2)) ms added")
+                }
+            }
+        }
+        return Report(
+            title: "From a microphone's send to the one-way callback, milliseconds", text: table.description,
+            broken: broken)
+    }
+
+    private static func p99(_ values: [Int64]) -> Double { Percentiles(values).milliseconds(99) }
+}

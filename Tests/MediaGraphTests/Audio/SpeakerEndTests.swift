@@ -1,0 +1,98 @@
+import GStreamer
+import MediaGraphTesting
+import TestSupport
+import Testing
+
+@testable import MediaGraph
+
+/// When a live mix ends: as `audiomixer`'s does, with the last of those who are there.
+@Suite struct SpeakerEndTests {
+    init() throws { try Nodes.register() }
+
+    private let voice = noiseSamples(480 * 40, seed: 21)
+
+    /// Speaks from one block to another, and lets the mix come after.
+    private func speak(_ room: SpeakerRoom, _ name: String, _ blocks: Range<Int>) {
+        for index in blocks {
+            room.say(name, voice[index * 480..<(index + 1) * 480], block: index)
+            room.clock.advance(by: .milliseconds(10))
+        }
+    }
+
+    /// Time goes on, and the mix with it.
+    private func mixes(_ room: SpeakerRoom, blocks: Int) -> Bool {
+        let before = room.notes.mixed.count
+        return waitUntil {
+            room.clock.advance(by: .milliseconds(10))
+            return room.notes.mixed.count >= before + blocks * 480
+        }
+    }
+
+    @Test("SP-3 the last user's end of stream is the mix's, that of any before is not")
+    func last() throws {
+        let room = try SpeakerRoom()
+        room.join("bob")
+        speak(room, "anna", 0..<5)
+        room.push("anna", .endOfStream)
+        speak(room, "bob", 5..<10)
+        #expect(mixes(room, blocks: 5))
+        #expect(!room.notes.log.all.contains("finish"))
+        room.push("bob", .endOfStream)
+        #expect(
+            waitUntil {
+                room.clock.advance(by: .milliseconds(10))
+                return room.notes.log.all.last == "finish"
+            })
+    }
+
+    @Test("SP-3 a pad that is kept for a user keeps a live mix going; who comes there is heard, and ends it")
+    func kept() throws {
+        let room = try SpeakerRoom()
+        let kept = try #require(room.speaker.requestPad("user_bob"))
+        speak(room, "anna", 0..<5)
+        room.push("anna", .endOfStream)
+        #expect(mixes(room, blocks: 10))
+        #expect(!room.notes.log.all.contains("finish"))
+        // His blocks are of now.
+        let now = Int(room.clock.time.nanoseconds / 10_000_000)
+        room.join("bob")
+        for index in 0..<5 {
+            room.say("bob", voice[index * 480..<(index + 1) * 480], block: now + index)
+            room.clock.advance(by: .milliseconds(10))
+        }
+        #expect(waitUntil { room.notes.samples(user: "bob") == Array(voice[0..<2400]) })
+        #expect(mixes(room, blocks: 5))
+        #expect(!room.notes.log.all.contains("finish"))
+        room.push("bob", .endOfStream)
+        #expect(
+            waitUntil {
+                room.clock.advance(by: .milliseconds(10))
+                return room.notes.log.all.last == "finish"
+            })
+        withExtendedLifetime(kept) {}
+    }
+
+    @Test("SP-3 a user whose stream has ended comes back on the same pad, and is in the mix again")
+    func comesBack() throws {
+        let room = try SpeakerRoom()
+        room.join("bob", id: "lobby/bob/mic")
+        speak(room, "anna", 0..<5)
+        room.say("bob", voice[0..<480], block: 4)
+        room.push("bob", .endOfStream)
+        speak(room, "anna", 5..<10)
+        room.push("bob", .streamStart("lobby/bob/mic"))
+        room.push("bob", .caps("audio/x-raw,format=S16LE,rate=48000,channels=1,layout=interleaved"))
+        room.push("bob", .segment)
+        let bob = SpeakerStream.oneWay(SpeakerUser(name: "bob", room: "lobby"))
+        for index in 10..<15 {
+            #expect(room.say("bob", voice[index * 480..<(index + 1) * 480], block: index) == .ok)
+            room.say("anna", [Int16](repeating: 0, count: 480)[...], block: index)
+            room.clock.advance(by: .milliseconds(10))
+        }
+        #expect(waitUntil { room.notes.samples(bob).count == 480 * 6 })
+        #expect(mixes(room, blocks: 3))
+        // The mix began with anna's first block.
+        #expect(room.notes.mixed[4800..<7200] == voice[4800..<7200])
+        #expect(room.notes.log.all.filter { $0.hasPrefix("bob") } == ["bob on", "bob off", "bob on"])
+    }
+}
