@@ -5,6 +5,8 @@ import Testing
 
 /// Elements that the text leaves unlinked: GStreamer runs them, and a sink waits for ever.
 @Suite struct UnlinkedTests {
+    init() throws { try Nodes.register() }
+
     private func check(_ text: String) -> String {
         Description(text, name: "a.pipeline").diagnose(isComplete: true).map { $0.rendered(color: false) }
             .joined(separator: "\n")

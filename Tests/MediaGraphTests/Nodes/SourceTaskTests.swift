@@ -94,7 +94,7 @@ import Testing
     @Test("VS-10 more tasks than there are threads wait for room, and no other task waits for them")
     func suspends() async throws {
         let graph = try Graph(
-            "videosource name=src pace=fast max-frames=1 block-timeout=60000000000 ! identity name=gate ! fakesink")
+            "videosource name=src pace=fast max-frames=1 ! identity name=gate ! fakesink")
         let source = RecordingSource()
         try graph.videoSource("src").attach(source)
         let hold = FrameHold(at: try graph.element("gate").staticPad("sink")!)
