@@ -47,7 +47,8 @@ enum SessionMessage {
         MessageDeclaration(
             streamName, "A stream of a user in the room, this one too, has started or stopped being sent",
             fields: [
-                ("room", "string", "the room"), ("user", "string", "whose"), ("kind", "string", "video, videoaux, audio, share or shareaudio"),
+                ("room", "string", "the room"), ("user", "string", "whose"),
+                ("kind", "string", "video, videoaux, audio, share or shareaudio"),
                 ("on", "boolean", "whether it sends"),
             ]),
         MessageDeclaration(

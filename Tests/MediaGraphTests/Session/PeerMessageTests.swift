@@ -18,7 +18,8 @@ import Testing
         Rotation.meta.set(90, on: buffer.access)
         let shared = SharedBuffer(buffer.access, in: 9, capacity: 128, moment: .seconds(4))
         return [
-            .hello(version: PeerMessage.version, users: ["alice", "bob"]), .hello(version: PeerMessage.version, users: []), .joined("alice"),
+            .hello(version: PeerMessage.version, users: ["alice", "bob"]),
+            .hello(version: PeerMessage.version, users: []), .joined("alice"),
             .left("alice"), .stream(key, true), .read(key),
             .unread(key),
             .begin(key),
