@@ -220,7 +220,8 @@ import Testing
         override class var declaration: ElementDeclaration {
             let name = "NewSource\(round.load(ordering: .relaxed))"
             return ElementDeclaration(
-                factoryName: name, typeName: "Gst\(name)", longName: name, classification: name, summary: name, author: name,
+                factoryName: name, typeName: "Gst\(name)", longName: name, classification: name, summary: name,
+                author: name,
                 padTemplates: [PadTemplate("src", .source, caps: "ANY")], abiVersion: 1)
         }
     }
