@@ -5,12 +5,14 @@ open class BinElement: ElementImplementation, ParentClass, @unchecked Sendable {
     class var parentType: GType { gst_bin_get_type() }
 
     class func installClassFunctions(_ klass: UnsafeMutableRawPointer) {
-        guard watchesMessages else { return }
+        guard watchesMessages || speaksForChildren else { return }
         klass.assumingMemoryBound(to: GstBinClass.self).pointee.handle_message = { bin, message in
             let raw = UnsafeMutableRawPointer(bin!)
+            var message = message
             // Children post while the bin is being made.
             if let node = ElementClass.madeImplementation(of: raw) as? BinElement {
-                node.childPosted(Message(message!))
+                if type(of: node).watchesMessages { node.childPosted(Message(message!)) }
+                if type(of: node).speaksForChildren { message = node.saidByBin(message!) }
             }
             let parent = ElementClass.parentClass(of: ElementInstance(raw)).assumingMemoryBound(to: GstBinClass.self)
             parent.pointee.handle_message(bin, message)
@@ -19,6 +21,22 @@ open class BinElement: ElementImplementation, ParentClass, @unchecked Sendable {
 
     /// Whether `childPosted` is called.
     open class var watchesMessages: Bool { false }
+
+    /// Whether errors and warnings of children are the bin's own, for one whose children are nobody's business: descriptions
+    /// don't name them.
+    open class var speaksForChildren: Bool { false }
+
+    private func saidByBin(_ message: UnsafeMutablePointer<GstMessage>) -> UnsafeMutablePointer<GstMessage> {
+        guard message.pointee.type == GST_MESSAGE_ERROR || message.pointee.type == GST_MESSAGE_WARNING else {
+            return message
+        }
+        let message = UnsafeMutableRawPointer(message).assumingMemoryBound(to: GstMiniObject.self)
+        let writable = UnsafeMutableRawPointer(gst_mini_object_make_writable(message)!)
+            .assumingMemoryBound(to: GstMessage.self)
+        let bin = UnsafeMutableRawPointer(instance.element).assumingMemoryBound(to: GstObject.self)
+        gst_object_replace(&writable.pointee.src, bin)
+        return writable
+    }
 
     /// A child has posted a message, on the thread that did. The bin deals with it afterwards, as bins do.
     open func childPosted(_ message: Message) {}

@@ -1,5 +1,6 @@
 import CGStreamer
 import CGStreamerShims
+import Synchronization
 
 /// Thrown when an element can't be registered.
 public enum RegistrationError: Error, Sendable, CustomStringConvertible {
@@ -62,7 +63,16 @@ public enum ElementClass {
         return element
     }
 
+    /// Two threads may ask for a class at once that neither has seen yet.
+    private static let registering = Mutex(())
+
     private static func type(for implementation: ElementImplementation.Type) throws(RegistrationError) -> GType {
+        try registering.withLock { (_) throws(RegistrationError) in try findOrRegister(implementation) }
+    }
+
+    private static func findOrRegister(
+        _ implementation: ElementImplementation.Type
+    ) throws(RegistrationError) -> GType {
         let declaration = implementation.declaration
         let known = g_type_from_name(declaration.typeName)
         if known != 0 {

@@ -1,5 +1,6 @@
 import CGStreamer
 import GStreamer
+import Synchronization
 import TestSupport
 import Testing
 
@@ -209,5 +210,38 @@ import Testing
         harness.push(bytes, at: .milliseconds(33))
         #expect(NodeCounts(element)?.frames == 1)
         #expect(NodeCounts(element)?.dropped == 1)
+    }
+
+    /// A class of another name each round.
+    private final class NewSource: PushSource, @unchecked Sendable {
+        // `@unchecked Sendable`: has no state.
+        static let round = Atomic<Int>(0)
+
+        override class var declaration: ElementDeclaration {
+            let name = "NewSource\(round.load(ordering: .relaxed))"
+            return ElementDeclaration(
+                factoryName: name, typeName: "Gst\(name)", longName: name, classification: name, summary: name,
+                author: name,
+                padTemplates: [PadTemplate("src", .source, caps: "ANY")], abiVersion: 1)
+        }
+    }
+
+    @Test("EL-1 threads that want the first element of a class at once all get one")
+    func firstOfItsClass() {
+        GStreamerRuntime.initialize()
+        for round in 1...200 {
+            NewSource.round.store(round, ordering: .relaxed)
+            let made = Log<Bool>()
+            let isOpen = BlockingMonitor(false)
+            let threads = (0..<4).map { _ in
+                NativeThread("makes") {
+                    _ = isOpen.wait { $0 ? true : nil }
+                    made.add((try? ElementClass.make(NewSource.self)) != nil)
+                }
+            }
+            isOpen.withLock { $0 = true }
+            for thread in threads { thread.join() }
+            #expect(made.all == [true, true, true, true])
+        }
     }
 }

@@ -154,9 +154,11 @@ import Testing
         try share.node.attach(audioSource: share.source)
         let pipeline = share.graph.pipeline
         let errors = Log<String>()
-        pipeline.onMessage { if case .error(let report) = $0.kind { errors.add(report.error.message) } }
+        pipeline.onMessage { message in
+            if case .error(let report) = message.kind { errors.add("\(message.sourceName): \(report.error.message)") }
+        }
         #expect(pipeline.setState(.playing) == .failure)
-        #expect(errors.all.contains { $0.contains("NoScreen") }, "\(errors.all)")
+        #expect(errors.all == ["s: share_video: the source: NoScreen()"])
         #expect(share.source.calls.all == ["startSendAudio", "stopSendAudio"])
         pipeline.setState(.null)
         #expect(share.source.calls.all == ["startSendAudio", "stopSendAudio"])

@@ -188,12 +188,14 @@ import Testing
         try await carol.shareSource("s").stopSharing()
         #expect(try await eventually { toldCarol.all.last == "carol's shareaudio off" })
         try Self.sendPicture(bobs)
-        #expect(try await eventually { reader.picture.all.count == 2 })
+        let id = "\(#function)/bob/share"
+        #expect(try await eventually { reader.picture.all.last == id })
         // It is bob's now.
         try await carol.shareSource("s").startSharing(carols)
         try Self.sendPicture(carols)
         #expect(try await eventually { toldCarol.all.contains { $0.contains("user \"bob\", who does") } })
-        #expect(reader.picture.all == ["on", "\(#function)/bob/share"])
+        // One of the first three may have come to the session only when it was bob's turn.
+        #expect(reader.picture.all.first == "on" && Set(reader.picture.all.dropFirst()) == [id])
         for graph in [reader.graph, carol, bob] { await graph.stop() }
     }
 

@@ -65,6 +65,8 @@ final class ShareSourceElement: BinElement, ConfigurableElement, @unchecked Send
             abiVersion: NodeDefinition.abiVersion)
     }
 
+    override class var speaksForChildren: Bool { true }
+
     private static let door = NodeDoor.make(
         source: { element, source, error in
             let node = ElementClass.implementation(of: element!, as: ShareSourceElement.self)
