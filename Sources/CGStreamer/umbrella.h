@@ -4,6 +4,7 @@
 #include <gst/app/gstappsrc.h>
 #include <gst/audio/audio.h>
 #include <gst/base/gstadapter.h>
+#include <gst/base/gstaggregator.h>
 #include <gst/base/gstbasetransform.h>
 #include <gst/video/gstvideofilter.h>
 #include <gst/video/gstvideopool.h>

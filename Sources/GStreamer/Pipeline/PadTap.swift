@@ -114,16 +114,22 @@ extension Pad {
         Value(value).read { g_object_set_property(raw.assumingMemoryBound(to: GObject.self), property, $0) }
     }
 
-    /// Sends end-of-stream into a sink pad that nobody else feeds.
-    public func sendEndOfStream() { gst_pad_send_event(pad, gst_event_new_eos()) }
+    /// Sends end-of-stream into a sink pad that nobody else feeds. False when it isn't taken, as in the midst of a flush.
+    @discardableResult
+    public func sendEndOfStream() -> Bool { gst_pad_send_event(pad, gst_event_new_eos()) != 0 }
 
     /// The same, unless somebody is just feeding it: then false, since that may last.
     public func trySendEndOfStream() -> Bool {
         guard g_rec_mutex_trylock(&pad.pointee.stream_rec_lock) != 0 else { return false }
         defer { g_rec_mutex_unlock(&pad.pointee.stream_rec_lock) }
-        sendEndOfStream()
-        return true
+        return sendEndOfStream()
     }
+
+    /// Begins a flush of this sink pad, which nobody else feeds.
+    public func sendFlushStart() { gst_pad_send_event(pad, gst_event_new_flush_start()) }
+
+    /// Whether an aggregator, such as audiomixer, has taken all that came into this pad of its, and its end.
+    public var isUsedUp: Bool { gst_aggregator_pad_is_eos(raw.assumingMemoryBound(to: GstAggregatorPad.self)) != 0 }
 
     /// A stream that is there and says nothing: it begins on a sink pad that nobody else feeds, with a gap at `time`.
     public func beginSilence(_ id: String, _ caps: Caps, at time: ClockTime, duration: ClockTime) {

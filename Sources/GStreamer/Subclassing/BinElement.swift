@@ -46,6 +46,8 @@ open class BinElement: ElementImplementation, ParentClass, @unchecked Sendable {
 
     /// Takes a child out and stops it.
     public func remove(_ child: Element) {
+        // A bin that is just changing its children's states would bring it back.
+        child.setLocksState(true)
         let bin = UnsafeMutableRawPointer(instance.element).assumingMemoryBound(to: GstBin.self)
         gst_bin_remove(bin, child.element)
         child.setState(.null)

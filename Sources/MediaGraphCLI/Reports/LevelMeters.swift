@@ -10,6 +10,7 @@ struct LevelMeters {
     }
 
     private static let messageName = "mediagraph-level"
+    private static let statusName = "mediagraph-audio-status"
     /// The bar's left end; less can't be heard beside speech.
     private static let floor = -60.0
     private static let barWidth = 24
@@ -18,12 +19,17 @@ struct LevelMeters {
     private var names: [String] = []
     private var levels: [String: Level] = [:]
 
-    /// Takes a node's message; false when it is no level.
+    /// Takes a node's message; false when it is no level. A stream that has ended has none any more.
     mutating func add(_ node: String, _ message: Structure) -> Bool {
-        guard message.name == Self.messageName, let stream = message["stream", as: String.self],
-            let rms = message["rms", as: Double.self], let peak = message["peak", as: Double.self]
-        else { return false }
+        guard let stream = message["stream", as: String.self] else { return false }
         let name = "\(node) \(message["user", as: String.self] ?? stream)"
+        if message.name == Self.statusName, message["on"] == false {
+            names.removeAll { $0 == name }
+            levels[name] = nil
+        }
+        guard message.name == Self.messageName, let rms = message["rms", as: Double.self],
+            let peak = message["peak", as: Double.self]
+        else { return false }
         if levels[name] == nil { names.append(name) }
         levels[name] = Level(rms: rms, peak: peak)
         return true

@@ -104,6 +104,14 @@ import Testing
         #expect(samples == [Int16](repeating: 5, count: 4800) && dropped.all == [100])
     }
 
+    @Test("VM-6 a device that ends before it has said anything ends nothing when it is replaced")
+    func replacedIsSilent() async throws {
+        let graph = try Graph(
+            "fakesrc num-buffers=0 ! virtualmic name=m handler=tone options=seconds=1 pace=fast ! fakesink")
+        try await graph.run()
+        #expect(try graph.virtualMic("m").statistics.frames > 10)
+    }
+
     @Test("VM-6 a handler that is a source has the device's place too: all of its sound, none of the device's")
     func replacedByName() async throws {
         let samples = try await play("pace=fast handler=tone options=\"wave=square,volume=0.5,seconds=0.1\"")

@@ -118,6 +118,21 @@ import Testing
         #expect(mic.counts.refused == 1 && mic.counts.frames == 2)
     }
 
+    @Test("VM-2 a timestamp that no graph runs to is refused, behind one that came early too")
+    func timestamps() throws {
+        let mic = try MicHarness(["pace": "fast"])
+        for time in [UInt64.max - 1, UInt64.max / 2, UInt64.max / 4] {
+            let refusal = mic.error { () throws(MediaGraphError) in
+                try sendNow(mic.sender, Self.block, at: ClockTime(nanoseconds: time))
+            }
+            #expect(refusal?.code == .invalidParameter)
+            try sendNow(mic.sender, Self.block, at: .milliseconds(5))
+        }
+        // A century of nanoseconds fits; what is far ahead begins anew.
+        try sendNow(mic.sender, Self.block, at: ClockTime(nanoseconds: .max / 4 - 1))
+        #expect(mic.counts.refused == 3 && mic.counts.frames == 4)
+    }
+
     @Test("VM-2 stereo is refused unless the node has stereo=true, and then goes out as two channels")
     func stereo() throws {
         let mono = try MicHarness()

@@ -117,11 +117,11 @@ final class DeviceInput: InputPadDelegate, @unchecked Sendable {
         }
     }
 
-    override func reachedEndOfStream() { if !role.isReplaced { gate.endOfStreamRequested() } }
+    override func reachedEndOfStream() { if !isReplaced { gate.endOfStreamRequested() } }
 
     override func flush(_ isStarting: Bool) {
         interrupt(isStarting)
-        guard !role.isReplaced else { return }
+        guard !isReplaced else { return }
         gate.owner.element?.sendFlush(isStarting)
     }
 

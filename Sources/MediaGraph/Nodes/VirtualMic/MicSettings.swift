@@ -69,7 +69,7 @@ extension VirtualMicElement {
             "backpressure", of: VirtualMicElement.self, \.backPressure, changes: .untilInitialized,
             "What happens when sound is sent faster than it goes out"),
         .setting(
-            "buffer-time", of: VirtualMicElement.self, \.bufferTime, range: .values(0...60_000_000_000),
+            "buffer-time", of: VirtualMicElement.self, \.bufferTime, range: .values(1_000_000...60_000_000_000),
             changes: .untilInitialized,
             "Nanoseconds of sound that may wait in the source before another block has to"),
         .setting(

@@ -95,6 +95,10 @@ final class SentAudioFormat: SentFormatDescription {
                     "dataLength", expected: "a multiple of \(info.bytesPerFrame) bytes: 16 bits for each channel",
                     actual: audio.data == nil && audio.buffer == nil ? "no data" : "\(length)"))
         }
+        guard Self.isTime(audio.timestamp) else {
+            throw .invalidParameter(
+                .init("timestamp", expected: "nanoseconds of running time", actual: "\(audio.timestamp)"))
+        }
         guard length <= maximumLength else {
             throw .tooMuchAtOnce(
                 .init(
@@ -107,11 +111,14 @@ final class SentAudioFormat: SentFormatDescription {
         audio.buffer.map { Int64(BufferAccess($0).size) } ?? audio.length
     }
 
+    /// A time of which sums and differences are times too: less than 146 years; or none.
+    private static func isTime(_ timestamp: UInt64) -> Bool { timestamp == .max || timestamp < .max / 4 }
+
     func accepts(_ audio: UnsafePointer<MGOutgoingAudio>) -> Bool {
         let length = Self.length(of: audio.pointee)
         return audio.pointee.rate == info.rate && audio.pointee.channels == info.channels && length > 0
             && length % Int64(info.bytesPerFrame) == 0 && length <= maximumLength
-            && (audio.pointee.data != nil || audio.pointee.buffer != nil)
+            && (audio.pointee.data != nil || audio.pointee.buffer != nil) && Self.isTime(audio.pointee.timestamp)
     }
 
     var pace: String { "" }

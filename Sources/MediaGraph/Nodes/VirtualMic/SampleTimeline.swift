@@ -54,7 +54,7 @@ struct SampleTimeline: Sendable {
 
     /// By how much later than its place behind `waiting` frames a block belongs at `time`, in nanoseconds.
     func lateness(of time: ClockTime, waiting: Int) -> Int64 {
-        Int64(clamping: time.nanoseconds).addingReportingOverflow(delay).partialValue - place(waiting)
+        Int64(clamping: time.nanoseconds) + delay - place(waiting)
     }
 
     private func place(_ waiting: Int) -> Int64 { Int64(clamping: time(ofFrame: waiting).nanoseconds) }

@@ -105,8 +105,7 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
             Block(channel: channel, buffer: UnmanagedBuffer(buffer.retained), runningTime: runningTime)
         }) {
         case .deliver:
-            let outcome = deliver(buffer, channel, runningTime)
-            while !afterCallback.isEmpty { _ = tell(afterCallback.removeFirst()) }
+            let outcome = tellPostponed(after: deliver(buffer, channel, runningTime))
             line.leave(outcome)
             return outcome == .failed ? .error : .ok
         case .queued(let lost):
@@ -120,13 +119,14 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
     func receive(_ signal: Signal) {
         guard !line.isInCallback else { return afterCallback.append(signal) }
         switch line.admit(signal) {
-        case .deliver: line.leave(tell(signal))
+        case .deliver: line.leave(tellPostponed(after: tell(signal)))
         case .queued, .ignored, .failed: break
         }
     }
 
-    /// Waits until the end has been told: on the bus it means that every block was delivered.
-    func waitForEnd() { line.waitForEnd() }
+    /// Waits until the end has been told: on the bus it means that every block was delivered. In a callback it is told behind
+    /// that.
+    func waitForEnd() { if !line.isInCallback { line.waitForEnd() } }
 
     /// One stream is flushed; the others go on.
     func flushStarted(_ channel: SpeakerChannel?) {
@@ -144,8 +144,16 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
 
     func deliver(_ block: Block) -> DeliveryOutcome {
         let buffer = block.buffer.take()
-        let outcome = deliver(buffer.access, block.channel, block.runningTime)
-        while !afterCallback.isEmpty { _ = tell(afterCallback.removeFirst()) }
+        return tellPostponed(after: deliver(buffer.access, block.channel, block.runningTime))
+    }
+
+    /// What the callback itself brought about.
+    private func tellPostponed(after outcome: DeliveryOutcome) -> DeliveryOutcome {
+        var outcome = outcome
+        while !afterCallback.isEmpty {
+            let told = tell(afterCallback.removeFirst())
+            if outcome == .passed { outcome = told }
+        }
         return outcome
     }
 

@@ -86,8 +86,8 @@ final class SpeakerMix: Sendable {
 
     private func releaseDrained() {
         let drained = draining.withLock { pads in
-            defer { pads = [] }
-            return pads
+            defer { pads.removeAll(where: \.isUsedUp) }
+            return pads.filter(\.isUsedUp)
         }
         for pad in drained { mixer.releasePad(pad) }
     }

@@ -5,7 +5,16 @@ import Synchronization
 final class PipeReader: Sendable {
     private struct State: Sendable {
         var element: Element?
-        var delegates = 0
+        /// One that is gone counts as unsubscribed.
+        var delegates: [Weak] = []
+
+        mutating func remove(_ delegate: some RawDataDelegate) {
+            delegates.removeAll { $0.delegate == nil || $0.delegate === delegate }
+        }
+    }
+
+    private struct Weak: Sendable {
+        weak var delegate: (any RawDataDelegate)?
     }
 
     private let place: SessionPlace
@@ -25,7 +34,7 @@ final class PipeReader: Sendable {
             let known = state.element
             let element = if let known { known } else { try make() }
             try NodeDoor.subscribe(delegate, identity, resolution, to: element)
-            state.delegates += 1
+            state.delegates.append(Weak(delegate: delegate))
             guard known == nil else { return }
             state.element = element
             place.enqueue { [identity] place in
@@ -52,8 +61,8 @@ final class PipeReader: Sendable {
         // It waits for callbacks, which may subscribe others: outside the lock.
         try NodeDoor.unsubscribe(delegate, from: element)
         state.withLock { state in
-            state.delegates -= 1
-            guard state.delegates == 0 else { return }
+            state.remove(delegate)
+            guard state.delegates.isEmpty, state.element == element else { return }
             state.element = nil
             place.enqueue { [identity] place in
                 place.unlink(identity.name, from: element, "sink", isRequested: false)

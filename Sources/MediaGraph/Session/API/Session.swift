@@ -8,9 +8,13 @@ import Synchronization
 /// that text at the moment. Sendable: any task or thread may call it. Events come in order, to the delegate on a queue of
 /// the session's own, and to any number of readers of ``events``. A session that nobody holds any more leaves.
 public final class Session: Sendable {
+    private enum Phase: Sendable { case outside, joining, joined }
+
     private struct State: Sendable {
         weak var delegate: (any SessionDelegate)?
-        var isJoined = false
+        var phase = Phase.outside
+        /// What happens while this user joins is told behind that.
+        var postponed: [SessionEvent] = []
         /// Who is here, each with what they send.
         var sending: [String: Set<UserStream>] = [:]
         var pipes: [PipeIdentity: PipeReader] = [:]
@@ -25,6 +29,7 @@ public final class Session: Sendable {
     private let state = Mutex(State())
     private let callbacks = DispatchQueue(label: "mediagraph.session")
     let sound: SoundReader
+    let share: ShareLink
 
     /// Throws `wrongUsage` where the context names what rules each other out, and `invalidParameter` where one of its
     /// descriptions doesn't hold.
@@ -36,6 +41,7 @@ public final class Session: Sendable {
             place = SessionPlace(graph: graph, element: try graph.element("session"))
         } catch { throw .invalidParameter(.init("the session's description", actual: "\(error)")) }
         sound = SoundReader(place, context)
+        share = ShareLink(place)
         try attachHandlers()
         graph.listen { [weak self] in self?.hear($0) }
     }
@@ -67,21 +73,28 @@ public final class Session: Sendable {
     /// Comes into the room and sends. Throws ``GraphError/failed(_:)`` where somebody in the room has the name, or a device
     /// can't be had.
     public func join() async throws(GraphError) {
+        state.withLock { if $0.phase == .outside { $0.phase = .joining } }
         try await graph.start()
-        state.withLock { $0.isJoined = true }
-        tell(.joined)
+        let events = state.withLock { state -> [SessionEvent] in
+            // It may have ended by now.
+            guard state.phase == .joining else { return [] }
+            state.phase = .joined
+            defer { state.postponed = [] }
+            return [.joined] + state.postponed
+        }
+        for event in events { send(event) }
     }
 
     /// Leaves the room, and the devices. When it returns no handler is running and none will be called; subscriptions stay
     /// for the next time.
     public func leave() async { await graph.stop() }
 
-    public var isJoined: Bool { state.withLock { $0.isJoined } }
+    public var isJoined: Bool { state.withLock { $0.phase == .joined } }
 
     /// The session as text, for `mediagraph run`: what runs now, subscriptions and shares too.
     public var description: String {
         let pipes = state.withLock { Array($0.pipes.values) }
-        let links = pipes.compactMap(\.text) + sound.texts
+        let links = pipes.compactMap(\.text) + sound.texts + share.texts
         return ([context.description] + links.sorted()).joined(separator: "\n")
     }
 
@@ -161,16 +174,26 @@ public final class Session: Sendable {
         case .warning(let warning): tell(.warning(warning))
         case .ended(let end):
             state.withLock { state in
-                state.isJoined = false
-                state.sending = [:]
+                state.phase = .outside
+                (state.sending, state.postponed) = ([:], [])
             }
             sound.forgetUsers()
+            share.forget()
             tell(.left(end))
         default: break
         }
     }
 
     private func tell(_ event: SessionEvent) {
+        let isPostponed = state.withLock { state in
+            guard state.phase == .joining else { return false }
+            state.postponed.append(event)
+            return true
+        }
+        if !isPostponed { send(event) }
+    }
+
+    private func send(_ event: SessionEvent) {
         let readers = state.withLock { Array($0.readers.values) }
         for reader in readers { reader.yield(event) }
         callbacks.async { [weak self] in

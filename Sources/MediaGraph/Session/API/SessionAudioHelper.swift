@@ -10,7 +10,7 @@ public struct SessionAudioHelper: Sendable {
         try session.sound.subscribe()
     }
 
-    /// And no longer. A virtual speaker of the context goes on.
+    /// And no longer: when it returns, the delegate is in no call for it, but the one that this is made from. A virtual speaker of the context goes on.
     public func unsubscribe() { session.sound.unsubscribe() }
 }
 

@@ -18,12 +18,23 @@ struct SessionPlace: Sendable {
 
     /// From the session's `pad` to the other's, which is asked for where it isn't there. On the graph's queue.
     func link(_ pad: String, to next: Element, _ nextPad: String) {
-        guard let source = element.requestPad(pad) else { return }
+        guard let source = element.requestPad(pad) else { return warn(pad) }
         guard let sink = next.staticPad(nextPad) ?? next.requestPad(nextPad), source.link(to: sink) else {
             element.releasePad(source)
-            return
+            return warn(pad)
         }
     }
+
+    /// The other way round: what is sent into the session.
+    func link(_ source: Pad?, _ pad: String) {
+        guard let source, let sink = element.requestPad(pad) else { return warn(pad) }
+        guard source.link(to: sink) else {
+            element.releasePad(sink)
+            return warn(pad)
+        }
+    }
+
+    private func warn(_ pad: String) { element.postWarning(.settings, "\(name): \(pad) couldn't be linked") }
 
     /// Takes away what `link` made. The reader behind it goes on without.
     func unlink(_ pad: String, from next: Element, _ nextPad: String, isRequested: Bool) {
@@ -31,13 +42,15 @@ struct SessionPlace: Sendable {
         if isRequested, let sink = next.staticPad(nextPad) { next.releasePad(sink) }
     }
 
-    /// Before it is linked: a stream that finds an element that doesn't run yet takes that for a stop.
+    /// What reads, before it is linked: a stream that finds an element that doesn't run yet takes that for a stop.
     func add(_ new: Element) {
         graph.pipeline.add(new)
         new.syncState()
     }
 
     func remove(_ old: Element) {
+        // A pipeline that is just going on to PLAYING would take it along.
+        old.setLocksState(true)
         old.setState(.null)
         graph.pipeline.remove(old)
     }

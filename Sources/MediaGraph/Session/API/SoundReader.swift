@@ -14,6 +14,8 @@ final class SoundReader: Sendable {
         /// `nil` while nobody hears.
         var element: Element?
         var isSubscribed = false
+        /// In the delegate, now.
+        var calling: UInt?
         /// Whose voices are to be heard, and whose share.
         var users: Set<String> = []
         var sharing: String?
@@ -21,7 +23,7 @@ final class SoundReader: Sendable {
 
     private let place: SessionPlace
     private let context: SessionContext
-    private let state = Mutex(State())
+    private let state = BlockingMonitor(State())
     let session = Mutex(WeakSession(nil))
 
     init(_ place: SessionPlace, _ context: SessionContext) {
@@ -36,71 +38,73 @@ final class SoundReader: Sendable {
         state.withLock { $0.element = element }
     }
 
-    /// Whom the session's sound goes to, while it is subscribed.
-    var listener: (Session, any SessionDelegate)? {
-        guard state.withLock({ $0.isSubscribed }), let session = session.withLock({ $0.session }),
-            let delegate = session.delegate
-        else { return nil }
-        return (session, delegate)
+    /// Calls the one whom the session's sound goes to, while it is subscribed. One thread at a time.
+    func call(_ body: (Session, any SessionDelegate) -> Void) {
+        guard let session = session.withLock({ $0.session }), let delegate = session.delegate else { return }
+        let isSubscribed = state.withLock(wakes: false) { state in
+            if state.isSubscribed { state.calling = currentThread() }
+            return state.isSubscribed
+        }
+        guard isSubscribed else { return }
+        body(session, delegate)
+        state.withLock { $0.calling = nil }
     }
 
     // MARK: The helper's calls
 
     func subscribe() throws(MediaGraphError) {
-        let isNew = state.withLock { state in
-            state.isSubscribed = true
-            return state.element == nil
-        }
-        guard isNew else { return }
-        guard let element = Element(factory: "virtualspeaker", name: "speaker") else {
+        guard let new = Element(factory: "virtualspeaker", name: "speaker") else {
             throw .allocationFailed(.init("the session's speaker"))
         }
         if let mode = context.audioMemoryMode {
-            do { try element.setProperty("memory-mode", parsing: mode.nick) } catch {
-                throw .wrapping(error, "speaker")
-            }
+            do { try new.setProperty("memory-mode", parsing: mode.nick) } catch { throw .wrapping(error, "speaker") }
         }
-        try attach(to: element)
-        let (users, sharing) = state.withLock { ($0.users, $0.sharing) }
-        place.enqueue { place in place.add(element) }
-        for user in users { link(.audio(user), element) }
-        if let sharing { link(.share(sharing), element) }
+        try NodeDoor.attach(MGAudioConsumer(SessionSpeaker(nil, self), name: "session"), to: new)
+        state.withLock { state in
+            state.isSubscribed = true
+            guard state.element == nil else { return }
+            state.element = new
+            place.enqueue { place in place.add(new) }
+            for user in state.users { link(.audio(user), new) }
+            if let sharing = state.sharing { link(.share(sharing), new) }
+        }
     }
 
     func unsubscribe() {
-        let element = state.withLock { state -> Element? in
+        state.withLock { state in
             state.isSubscribed = false
-            return context.hasSpeaker ? nil : state.element.take()
+            guard !context.hasSpeaker, let element = state.element.take() else { return }
+            for user in state.users { unlink(.audio(user), element) }
+            if let sharing = state.sharing { unlink(.share(sharing), element) }
+            place.enqueue { place in place.remove(element) }
         }
-        guard let element else { return }
-        let (users, sharing) = state.withLock { ($0.users, $0.sharing) }
-        for user in users { unlink(.audio(user), element) }
-        if let sharing { unlink(.share(sharing), element) }
-        place.enqueue { place in place.remove(element) }
+        let thread = currentThread()
+        _ = state.wait { $0.calling == nil || $0.calling == thread ? true : nil }
     }
 
     // MARK: Who is there
 
     func joined(_ user: String) {
-        let element = state.withLock { state in state.users.insert(user).inserted ? state.element : nil }
-        if let element { link(.audio(user), element) }
+        state.withLock { state in
+            if state.users.insert(user).inserted, let element = state.element { link(.audio(user), element) }
+        }
     }
 
     func left(_ user: String) {
-        let element = state.withLock { state in state.users.remove(user) != nil ? state.element : nil }
-        if let element { unlink(.audio(user), element) }
+        state.withLock { state in
+            if state.users.remove(user) != nil, let element = state.element { unlink(.audio(user), element) }
+        }
         shares(user, false)
     }
 
     /// One share is heard at a time: the first that began.
     func shares(_ user: String, _ isOn: Bool) {
-        let element = state.withLock { state -> Element? in
-            guard state.sharing == (isOn ? nil : user) else { return nil }
+        state.withLock { state in
+            guard state.sharing == (isOn ? nil : user) else { return }
             state.sharing = isOn ? user : nil
-            return state.element
+            guard let element = state.element else { return }
+            if isOn { link(.share(user), element) } else { unlink(.share(user), element) }
         }
-        guard let element else { return }
-        if isOn { link(.share(user), element) } else { unlink(.share(user), element) }
     }
 
     /// The room was left.
@@ -159,12 +163,12 @@ private struct SessionSpeaker: VirtualSpeaker {
 
     mutating func mixedAudioReceived(_ frame: borrowing AudioFrame) throws {
         try base?.mixedAudioReceived(frame)
-        if let (session, delegate) = reader?.listener { delegate.session(session, mixedAudioReceived: frame) }
+        reader?.call { session, delegate in delegate.session(session, mixedAudioReceived: frame) }
     }
 
     mutating func oneWayAudioReceived(_ frame: borrowing AudioFrame, user: SpeakerUser) throws {
         try base?.oneWayAudioReceived(frame, user: user)
-        if let (session, delegate) = reader?.listener {
+        reader?.call { session, delegate in
             delegate.session(
                 session, oneWayAudioReceived: frame, user: SessionUser(name: user.name, session: session))
         }
@@ -172,7 +176,7 @@ private struct SessionSpeaker: VirtualSpeaker {
 
     mutating func sharedAudioReceived(_ frame: borrowing AudioFrame) throws {
         try base?.sharedAudioReceived(frame)
-        if let (session, delegate) = reader?.listener { delegate.session(session, sharedAudioReceived: frame) }
+        reader?.call { session, delegate in delegate.session(session, sharedAudioReceived: frame) }
     }
 
     mutating func statusChanged(isOn: Bool, of stream: SpeakerStream) { base?.statusChanged(isOn: isOn, of: stream) }

@@ -1,0 +1,90 @@
+import CMediaGraphABI
+import GStreamer
+import MediaGraphTesting
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import MediaGraph
+
+/// Users who leave in the worst moments.
+@Suite(.timeLimit(.minutes(10))) struct SpeakerLeavingTests {
+    init() throws { try Nodes.register() }
+
+    @Test("SP-3 what those who leave said last is mixed, one or two at once", arguments: [1, 2])
+    func lastWords(leavers: Int) throws {
+        let users = ["anna", "bob", "cem"]
+        let samples = (0..<3).map { noiseSamples(480 * 4, seed: UInt64($0 + 1)) }
+        let room = try SpeakerRoom()
+        for user in ["bob", "cem", "dave"] { room.join(user) }
+        // Dave is two blocks behind: the third waits in the mixer.
+        for index in 0..<2 { room.say("dave", [Int16](repeating: 0, count: 480)[...], block: index) }
+        for index in 0..<3 {
+            for (number, user) in users.enumerated() {
+                room.say(user, samples[number][index * 480..<(index + 1) * 480], block: index)
+            }
+            if index < 2 { room.clock.advance(by: .milliseconds(10)) }
+        }
+        #expect(waitUntil { room.notes.mixed.count >= 960 })
+        for user in users.prefix(leavers) { room.leave(user) }
+        room.say("cem", samples[2][3 * 480..<4 * 480], block: 3)
+        room.clock.advance(by: .milliseconds(100))
+        #expect(waitUntil { room.notes.mixed.count >= 480 * 4 })
+        let expected = (0..<3 * 480).map { index in Int16(clamping: samples.reduce(0) { $0 + Int($1[index]) }) }
+        let isSum = Array(room.notes.mixed.prefix(3 * 480)) == expected
+        #expect(isSum)
+    }
+
+    @Test("SP-3 a user whose stream is being flushed may leave; the others go on")
+    func flushed() async throws {
+        let graph = try Graph(
+            """
+            virtualspeaker name=s backpressure=block handler=count
+            audiotestsrc samplesperbuffer=480 ! audio/x-raw,rate=48000,channels=1 ! s.user_anna
+            audiotestsrc samplesperbuffer=480 ! audio/x-raw,rate=48000,channels=1 ! s.user_bob
+            """)
+        try await graph.start()
+        let speaker = try graph.element("s")
+        #expect(waitUntil { NodeCounts(speaker)!.frames > 100 })
+        let pad = try #require(speaker.staticPad("user_bob"))
+        pad.sendFlushStart()
+        speaker.releasePad(pad)
+        let before = NodeCounts(speaker)!.frames
+        #expect(waitUntil { NodeCounts(speaker)!.frames > before + 1000 })
+        await graph.stop()
+    }
+
+    private struct Callback: VirtualSpeaker {
+        let shared: @Sendable () -> Void
+        let log: Log<String>
+        func sharedAudioReceived(_ frame: borrowing AudioFrame) {
+            log.add("shared")
+            shared()
+        }
+        func finish() { log.add("finish") }
+    }
+
+    @Test("SP-3 the last stream may be given back in its own callback: the end is told behind that, once")
+    func fromCallback() throws {
+        let speaker = try #require(Element(factory: "virtualspeaker"))
+        try speaker.setProperty("backpressure", parsing: "block")
+        let pad = Mutex<Pad?>(nil)
+        let log = Log<String>()
+        let handler = Callback(
+            shared: { if let pad = pad.withLock({ $0.take() }) { speaker.releasePad(pad) } }, log: log)
+        try NodeDoor.attach(MGAudioConsumer(handler, name: "callback"), to: speaker)
+        let caps = "audio/x-raw,format=S16LE,rate=48000,channels=1,layout=interleaved"
+        let anna = Harness(speaker, sink: "user_anna", source: nil)
+        let shared = Harness(speaker, sink: "shared", source: nil)
+        for harness in [anna, shared] {
+            harness.setLive(false)
+            harness.setSourceCaps(caps)
+        }
+        anna.push([UInt8](repeating: 0, count: 960))
+        anna.push(.endOfStream)
+        #expect(waitUntil { NodeCounts(speaker)!.frames >= 2 })
+        pad.withLock { $0 = speaker.staticPad("shared") }
+        shared.push([UInt8](repeating: 0, count: 960))
+        #expect(waitUntil { log.all == ["shared", "finish"] }, "\(log.all)")
+    }
+}
