@@ -104,7 +104,7 @@ final class SpeakerMix: Sendable {
     }
 
     /// The last has ended.
-    func letEnd() { keeper.withLock { $0?.sendEndOfStream() } }
+    func letEnd() { _ = keeper.withLock { $0?.sendEndOfStream() } }
 
     /// Nobody ever came, and nobody will.
     func endUnheard() { mixed.staticPad("sink")?.sendEndOfStream() }
