@@ -36,9 +36,9 @@ install: ## Install under PREFIX=/usr/local, with the Swift libraries that it ne
 uninstall: ## Remove what `make install` put under PREFIX
 	@scripts/install --remove
 
-soak: ## Fuzz the senders for a minute
+soak: ## Fuzz the senders for a minute, and half an hour of a drifting clock
 	@scripts/deps build test
-	@MEDIAGRAPH_SOAK_SECONDS=60 G_DEBUG=fatal_warnings $(SWIFT) test --filter SenderFuzzTests
+	@MEDIAGRAPH_SOAK_SECONDS=60 G_DEBUG=fatal_warnings $(SWIFT) test --filter 'SenderFuzzTests|SyncTests'
 
 bench: ## Run the benchmarks (needs Linux's valgrind)
 	@scripts/deps build bench

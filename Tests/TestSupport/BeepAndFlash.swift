@@ -83,7 +83,9 @@ public struct BeepAndFlash: Sendable {
                 let time = pictureIsStamped ? picture.taken : nil
                 try sendNow(camera.sender, Self.frame(picture.index), Self.description(at: time))
                 picture.next()
-                guard waitUntil({ watch.frameCount >= picture.index - 8 && watch.blockCount >= sound.index - 20 })
+                // A clock that is ahead sends more than the graph plays.
+                let due = Int(Double(sound.index) * (1 - abs(soundDrift))) - 20
+                guard waitUntil({ watch.frameCount >= picture.index - 8 && watch.blockCount >= due })
                 else { throw MediaGraphError.timeOut(.init("what was sent", actual: "\(watch.frameCount) frames")) }
             } else {
                 let time = soundIsStamped ? sound.taken : nil

@@ -1,3 +1,4 @@
+import Foundation
 import GStreamer
 import MediaGraph
 import MediaGraphTesting
@@ -68,6 +69,20 @@ import Testing
         let differences = try await watch(film, seconds: 120, drift: correction).differences
         #expect(differences.allSatisfy { abs($0) < 0.020 }, "\(differences)")
         #expect(differences.contains { abs($0) > 0.006 }, "it was never off, so nothing is shown")
+    }
+
+    private static let isSoak = ProcessInfo.processInfo.environment["MEDIAGRAPH_SOAK_SECONDS"] != nil
+
+    @Test(
+        "VS-9 within 20 ms for thirty minutes where the sound's clock is 200 ppm off, and jitters",
+        .enabled(if: isSoak, "half an hour of film takes minutes: make soak"),
+        arguments: zip(["resample", "skew"], [200e-6, -200e-6]))
+    func halfAnHour(correction: String, drift: Double) async throws {
+        var film = BeepAndFlash()
+        film.soundDrift = drift
+        film.soundJitter = 0.010
+        let differences = try await watch(film, seconds: 1800, drift: correction).differences
+        #expect(differences.count >= 1799 && differences.allSatisfy { abs($0) < 0.020 })
     }
 
     @Test(
