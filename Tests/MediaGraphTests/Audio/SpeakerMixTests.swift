@@ -39,6 +39,23 @@ import Testing
         #expect(heard.mixed == loud)
     }
 
+    @Test("SP-6 a device, a virtual microphone, and a device behind one are heard alike, to the sample")
+    func microphones() async throws {
+        let voice = noiseSamples(48_000, seed: 6)
+        let path = try folder.write("voice.raw", voice.withUnsafeBytes { Array($0) })
+        let heard = try await Heard(
+            """
+            virtualspeaker name=s
+            \(folder.source("device", voice)) ! s.user_device
+            \(folder.source("edited", voice)) ! virtualmic pace=fast ! s.user_edited
+            virtualmic pace=fast handler=raw options="location=\(path),rate=48000,channels=1" ! s.user_virtual
+            """)
+        for user in ["device", "edited", "virtual"] {
+            let isSame = heard.user(user) == voice
+            #expect(isSame, "\(user)")
+        }
+    }
+
     @Test(
         "SP-1 a user's stream is handed over as it came, sample for sample, in blocks of any length",
         arguments: [1, 7, 160, 441, 480, 1024, 4096])

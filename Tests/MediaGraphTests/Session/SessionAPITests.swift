@@ -299,6 +299,21 @@ import Testing
         for session in [alice, bob] { await session.leave() }
     }
 
+    @Test("VM-5 a virtual microphone has the device's place, and is set before joining")
+    func virtualMicrophone() async throws {
+        let microphone = RecordingMic()
+        let alice = try session("alice", #function) {
+            $0.microphone = "alsasrc device=nowhere"
+            $0.virtualAudioMic = microphone
+        }
+        #expect(!alice.description.contains("alsasrc"))
+        try await alice.join()
+        #expect(microphone.calls.all == ["micInitialize", "micStartSend"])
+        let late = #expect(throws: MediaGraphError.self) { try alice.graph.virtualMic("mic").attach(RecordingMic()) }
+        #expect(late?.code == .lockedWhileRunning)
+        await alice.leave()
+    }
+
     @Test("PP-7 an external video source and a pre-processor exclude each other; a camera's frames are processed")
     func preProcessor() async throws {
         struct Marker: VideoProcessor {

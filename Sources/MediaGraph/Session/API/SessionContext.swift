@@ -25,7 +25,7 @@ public struct SessionContext: Sendable {
     /// Edits the camera's frames before they are sent (preProcessorDelegate); an alternative to `externalVideoSource`.
     public var preProcessor: (any VideoProcessor & Sendable)?
 
-    /// A microphone in the device's place (virtualAudioMicDelegate).
+    /// A microphone in the device's place (virtualAudioMicDelegate): the device isn't opened then.
     public var virtualAudioMic: (any VirtualMic)?
     /// A microphone, as a description of elements that ends in its sound: `alsasrc`.
     public var microphone: String?
@@ -58,10 +58,6 @@ extension SessionContext {
         }
         if preProcessor != nil, camera == nil {
             throw .wrongUsage(.init("the session's pre-processor", expected: "a camera", actual: "none"))
-        }
-        if virtualAudioMic != nil, microphone != nil {
-            throw .wrongUsage(
-                .init("the session's microphone", expected: "a virtual one or a device", actual: "both"))
         }
     }
 
