@@ -33,7 +33,9 @@ public final class BlockingMonitor<State>: @unchecked Sendable {
 
     /// Runs `body` alone; `wakes` says whether waiting threads look again afterwards.
     @inlinable
-    public func withLock<R>(wakes: Bool = true, _ body: (inout State) throws -> R) rethrows -> R {
+    public func withLock<R, Failure: Error>(
+        wakes: Bool = true, _ body: (inout State) throws(Failure) -> R
+    ) throws(Failure) -> R {
         g_mutex_lock(mutex)
         defer { g_mutex_unlock(mutex) }
         let result = try body(&state.pointee)

@@ -22,6 +22,7 @@ public final class Graph: Sendable {
     private let conflict = Mutex<String?>(nil)
     let streams = WeakStreams()
     let stock = StockNodes()
+    private let readers = EventReaders<GraphEvent>()
     /// Hears each event on the thread that posts it.
     private let listener = Mutex<(@Sendable (GraphEvent) -> Void)?>(nil)
 
@@ -237,12 +238,7 @@ public final class Graph: Sendable {
 
     /// What happens from now on, up to `ended`. Any number of readers, each with all events; a slow reader loses the
     /// oldest of more than 256.
-    public var events: AsyncStream<GraphEvent> {
-        AsyncStream(bufferingPolicy: .bufferingNewest(256)) { continuation in
-            let id = state.withLock { $0.addReader(continuation) }
-            continuation.onTermination = { [weak self] _ in self?.state.withLock { $0.removeReader(id) } }
-        }
-    }
+    public var events: AsyncStream<GraphEvent> { readers.stream }
 
     /// On the thread that posts, so it only takes notes.
     private func handle(_ message: Message) {
@@ -293,7 +289,7 @@ public final class Graph: Sendable {
 
     private func tell(_ event: GraphEvent) {
         listener.withLock { $0 }?(event)
-        for reader in state.withLock({ $0.currentReaders }) { reader.yield(event) }
+        readers.yield(event)
     }
 
     /// The first end counts.
@@ -311,10 +307,8 @@ public final class Graph: Sendable {
         streams.end(end)
         waiting.resumeAll(.ended(end))
         listener.withLock { $0 }?(.ended(end))
-        for reader in waiting.readers {
-            reader.yield(.ended(end))
-            reader.finish()
-        }
+        readers.yield(.ended(end))
+        readers.finish()
     }
 
     // MARK: A look at it

@@ -10,8 +10,8 @@ public enum GraphEvent: Sendable {
     /// Another user came into a session's room, or was there when the session came.
     case userJoined(node: String, user: String)
     case userLeft(node: String, user: String)
-    /// A stream of a user in the session's room, its own too, started or stopped being sent. `kind` is video, videoaux, audio, share or
-    /// shareaudio.
+    /// A stream of a user in the session's room, its own too, started or stopped being sent. `kind` is video, videoaux,
+    /// audio, share or shareaudio.
     case userStream(node: String, user: String, kind: String, isOn: Bool)
     /// What the session's own user shares isn't sent while another user's share is on: one shares at a time. Once for each
     /// time; it goes out by itself when the other has stopped.

@@ -51,24 +51,18 @@ extension Graph {
     }
 
     private func isPartOfNode(_ element: Element) -> Bool {
-        var parent = element.parent
-        while let bin = parent, bin != pipeline {
-            if let factory = bin.factoryName, Nodes.factoryNames.contains(factory) { return true }
-            parent = bin.parent
-        }
-        return false
+        bins(around: element).contains { $0.factoryName.map(Nodes.factoryNames.contains) ?? false }
     }
 
     /// What the description calls a sink: autovideosink makes others inside itself. `nil` for a part of a node.
     private func owner(ofSink sink: Element) -> Element? {
         guard !isPartOfNode(sink) else { return nil }
-        var owner = sink
-        var next = sink.parent
-        while let bin = next, bin != pipeline {
-            if bin.typeName != "GstBin" { owner = bin }
-            next = bin.parent
-        }
-        return owner
+        return bins(around: sink).last { $0.typeName != "GstBin" } ?? sink
+    }
+
+    /// From the innermost to the outermost, without the pipeline.
+    private func bins(around element: Element) -> [Element] {
+        Array(sequence(first: element, next: \.parent).dropFirst().prefix { $0 != pipeline })
     }
 }
 

@@ -12,13 +12,11 @@ struct GraphState: Sendable {
 
     typealias StartContinuation = CheckedContinuation<StartOutcome, Never>
     typealias EndContinuation = CheckedContinuation<GraphEnd, Never>
-    typealias Reader = AsyncStream<GraphEvent>.Continuation
 
     /// Those to wake, outside the lock.
     struct Waiting: Sendable {
         var start: [StartContinuation] = []
         var end: [(waiter: Int, continuation: EndContinuation)] = []
-        var readers: [Reader] = []
 
         func resumeAll(_ outcome: StartOutcome) {
             for continuation in start { continuation.resume(returning: outcome) }
@@ -34,10 +32,6 @@ struct GraphState: Sendable {
     private var lastWaiter = 0
     /// Waiters that were cancelled before they waited.
     private var cancelled: Set<Int> = []
-    private var readers: [Int: Reader] = [:]
-    private var nextReader = 0
-
-    var currentReaders: [Reader] { Array(readers.values) }
 
     /// The number of the run that begins; `nil` when one is going on.
     mutating func begin() -> Int? {
@@ -109,21 +103,10 @@ struct GraphState: Sendable {
         case .starting, .running: break
         }
         phase = .ended(end)
-        defer {
-            waiting = Waiting()
-            readers = [:]
-        }
-        return Waiting(start: waiting.start, end: waiting.end, readers: Array(readers.values))
+        defer { waiting = Waiting() }
+        return waiting
     }
 
     /// The pipeline is in NULL: it may be started again.
     mutating func stopped(_ asked: Int) { if generation == asked { phase = .idle } }
-
-    mutating func addReader(_ reader: Reader) -> Int {
-        nextReader += 1
-        readers[nextReader] = reader
-        return nextReader
-    }
-
-    mutating func removeReader(_ id: Int) { readers[id] = nil }
 }

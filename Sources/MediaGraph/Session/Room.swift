@@ -83,6 +83,7 @@ final class Room: Sendable {
 
     /// A member's stream has started or stopped being sent.
     func streamChanged(_ key: StreamKey, isOn: Bool) {
+        if !isOn { shareFloor.giveBack(key) }
         state.withLock { $0.link }?.streamChanged(key, isOn: isOn)
         tell(key, isOn: isOn)
     }
@@ -127,15 +128,12 @@ final class Room: Sendable {
 
     // MARK: Streams
 
-    /// A user's stream is about to be on. Throws `alreadyInUse` for a share while another user has one.
+    /// A member's stream is about to be on. Throws `alreadyInUse` for a share while another user has one.
     func begin(_ key: StreamKey) throws(MediaGraphError) {
         guard key.kind.isShare else { return }
         let link = state.withLock { $0.link }
         try shareFloor.take(key) { link?.claimShare(key.user) }
     }
-
-    /// It is off.
-    func end(_ key: StreamKey) { shareFloor.giveBack(key) }
 
     func stream(_ key: StreamKey) -> RoomStream {
         state.withLock { state in

@@ -27,7 +27,7 @@ final class RoomStream: Sendable {
     init(_ key: StreamKey, room: String, demandChanged: @escaping @Sendable () -> Void = {}) {
         self.key = key
         self.demandChanged = demandChanged
-        id = "\(room)/\(key.user)/\(key.kind.name)"
+        id = "\(room)/\(key.user)/\(key.kind.stream.rawValue)"
     }
 
     // MARK: Readers

@@ -21,7 +21,7 @@ enum SessionMessage {
     }
 
     static func stream(_ key: StreamKey, on: Bool, room: String) -> Structure {
-        Structure(streamName, [("room", room), ("user", key.user), ("kind", key.kind.name), ("on", on)])
+        Structure(streamName, [("room", room), ("user", key.user), ("kind", key.kind.stream.rawValue), ("on", on)])
     }
 
     /// What it is to a graph; `nil` for any other message.

@@ -13,24 +13,16 @@ enum StreamKind: String, Sendable, CaseIterable, Codable {
     var inputPad: String { rawValue }
 
     /// The pad by which others read it, before the user's name.
-    var outputPrefix: String {
-        switch self {
-        case .camera: "video_"
-        case .cameraAux: "videoaux_"
-        case .microphone: "audio_"
-        case .share: "share_"
-        case .shareAudio: "shareaudio_"
-        }
-    }
+    var outputPrefix: String { stream.rawValue + "_" }
 
-    /// What a stream's ID calls it.
-    var name: String {
+    /// What those who read it know it by.
+    var stream: UserStream {
         switch self {
-        case .camera: "video"
-        case .cameraAux: "videoaux"
-        case .microphone: "audio"
-        case .share: "share"
-        case .shareAudio: "shareaudio"
+        case .camera: .video
+        case .cameraAux: .videoAux
+        case .microphone: .audio
+        case .share: .share
+        case .shareAudio: .shareAudio
         }
     }
 }

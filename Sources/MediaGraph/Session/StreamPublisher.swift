@@ -150,7 +150,6 @@ final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
 
     private func turn(_ place: Place, on: Bool) {
         guard place.stream.setStatus(on) else { return }
-        if !on { place.membership.room.end(place.stream.key) }
         place.membership.room.streamChanged(place.stream.key, isOn: on)
     }
 }

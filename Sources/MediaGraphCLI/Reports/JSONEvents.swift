@@ -14,7 +14,7 @@ enum JSONEvent: String, Codable, CaseIterable, Sendable {
         case .alpha: "node, enabled: whether its frames carry alpha from now on"
         case .joined: "node, user: came into a session's room, or was there"
         case .left: "node, user: left it"
-        case .stream: "node, user, kind, on: a session's own stream started or stopped"
+        case .stream: "node, user, kind, on: a stream of a user in the room started or stopped"
         case .refused: "node, user, reason: a session's own share waits for another user's to end"
         case .control: "command, node, property, value (fields of a structure) or error: the answer to a line"
         case .message: "element, message, fields: posted by an element"

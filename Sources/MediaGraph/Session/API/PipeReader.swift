@@ -32,7 +32,7 @@ final class PipeReader: Sendable {
     func subscribe(_ delegate: some RawDataDelegate, _ resolution: Resolution) throws(MediaGraphError) {
         try state.withLock { state throws(MediaGraphError) in
             let known = state.element
-            let element = if let known { known } else { try make() }
+            let element = if let known { known } else { try SessionPlace.make("rawdatapipe", identity.name, memoryMode) }
             try NodeDoor.subscribe(delegate, identity, resolution, to: element)
             state.delegates.append(Weak(delegate: delegate))
             guard known == nil else { return }
@@ -42,16 +42,6 @@ final class PipeReader: Sendable {
                 place.link(identity.name, to: element, "sink")
             }
         }
-    }
-
-    private func make() throws(MediaGraphError) -> Element {
-        guard let element = Element(factory: "rawdatapipe", name: identity.name) else {
-            throw .allocationFailed(.init(identity.name))
-        }
-        do {
-            if let memoryMode { try element.setProperty("memory-mode", parsing: memoryMode.nick) }
-        } catch { throw .wrapping(error, identity.name) }
-        return element
     }
 
     func unsubscribe(_ delegate: some RawDataDelegate) throws(MediaGraphError) {
@@ -65,7 +55,7 @@ final class PipeReader: Sendable {
             guard state.delegates.isEmpty, state.element == element else { return }
             state.element = nil
             place.enqueue { [identity] place in
-                place.unlink(identity.name, from: element, "sink", isRequested: false)
+                place.unlink(identity.name)
                 place.remove(element)
             }
         }

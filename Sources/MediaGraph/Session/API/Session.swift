@@ -18,8 +18,6 @@ public final class Session: Sendable {
         /// Who is here, each with what they send.
         var sending: [String: Set<UserStream>] = [:]
         var pipes: [PipeIdentity: PipeReader] = [:]
-        var readers: [Int: AsyncStream<SessionEvent>.Continuation] = [:]
-        var lastReader = 0
     }
 
     public let context: SessionContext
@@ -27,6 +25,7 @@ public final class Session: Sendable {
     public let graph: Graph
     let place: SessionPlace
     private let state = Mutex(State())
+    private let readers = EventReaders<SessionEvent>()
     private let callbacks = DispatchQueue(label: "mediagraph.session")
     let sound: SoundReader
     let share: ShareLink
@@ -42,6 +41,7 @@ public final class Session: Sendable {
         } catch { throw .invalidParameter(.init("the session's description", actual: "\(error)")) }
         sound = SoundReader(place, context)
         share = ShareLink(place)
+        sound.session.withLock { $0 = WeakSession(self) }
         try attachHandlers()
         graph.listen { [weak self] in self?.hear($0) }
     }
@@ -62,10 +62,7 @@ public final class Session: Sendable {
     /// Whom its events and sounds go to; held weakly.
     public var delegate: (any SessionDelegate)? {
         get { state.withLock { $0.delegate } }
-        set {
-            state.withLock { $0.delegate = newValue }
-            sound.session.withLock { $0 = WeakSession(self) }
-        }
+        set { state.withLock { $0.delegate = newValue } }
     }
 
     // MARK: Joining
@@ -138,20 +135,7 @@ public final class Session: Sendable {
 
     /// What happens from now on. Any number of readers, each with all events; a slow reader loses the oldest of more than
     /// 256. It ends when the session is gone.
-    public var events: AsyncStream<SessionEvent> {
-        AsyncStream(bufferingPolicy: .bufferingNewest(256)) { continuation in
-            let id = state.withLock { state in
-                state.lastReader += 1
-                state.readers[state.lastReader] = continuation
-                return state.lastReader
-            }
-            continuation.onTermination = { [weak self] _ in
-                self?.state.withLock { _ = $0.readers.removeValue(forKey: id) }
-            }
-        }
-    }
-
-    deinit { for reader in state.withLock({ $0.readers.values }) { reader.finish() } }
+    public var events: AsyncStream<SessionEvent> { readers.stream }
 
     /// On the thread that posts: it only takes notes.
     private func hear(_ event: GraphEvent) {
@@ -194,8 +178,7 @@ public final class Session: Sendable {
     }
 
     private func send(_ event: SessionEvent) {
-        let readers = state.withLock { Array($0.readers.values) }
-        for reader in readers { reader.yield(event) }
+        readers.yield(event)
         callbacks.async { [weak self] in
             guard let self else { return }
             delegate?.session(self, event)

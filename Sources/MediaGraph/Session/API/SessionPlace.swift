@@ -36,10 +36,18 @@ struct SessionPlace: Sendable {
 
     private func warn(_ pad: String) { element.postWarning(.settings, "\(name): \(pad) couldn't be linked") }
 
-    /// Takes away what `link` made. The reader behind it goes on without.
-    func unlink(_ pad: String, from next: Element, _ nextPad: String, isRequested: Bool) {
-        if let source = element.staticPad(pad) { element.releasePad(source) }
-        if isRequested, let sink = next.staticPad(nextPad) { next.releasePad(sink) }
+    /// Takes the session's `pad` away, and its link with it. What is on the other side goes on without.
+    func unlink(_ pad: String) {
+        if let pad = element.staticPad(pad) { element.releasePad(pad) }
+    }
+
+    /// A node to link, with the memory mode that the context asks for.
+    static func make(_ factory: String, _ name: String, _ memoryMode: MemoryMode?) throws(MediaGraphError) -> Element {
+        guard let element = Element(factory: factory, name: name) else { throw .allocationFailed(.init(name)) }
+        do {
+            if let memoryMode { try element.setProperty("memory-mode", parsing: memoryMode.nick) }
+        } catch { throw .wrapping(error, name) }
+        return element
     }
 
     /// What reads, before it is linked: a stream that finds an element that doesn't run yet takes that for a stop.

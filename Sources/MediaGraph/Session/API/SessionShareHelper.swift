@@ -91,9 +91,7 @@ final class ShareLink: Sendable {
 
     private static func remove(_ old: Element, _ place: SessionPlace) {
         place.remove(old)
-        for kind in [StreamKind.share, .shareAudio] {
-            if let pad = place.element.staticPad(kind.inputPad) { place.element.releasePad(pad) }
-        }
+        for kind in [StreamKind.share, .shareAudio] { place.unlink(kind.inputPad) }
     }
 
     /// As a description has it.

@@ -29,7 +29,7 @@ public struct SessionUser: Sendable, Hashable {
     }
 }
 
-/// What a user sends.
+/// What a user sends; the names are those of the streams' IDs, messages and pads.
 public enum UserStream: String, Sendable, CaseIterable {
     case video
     /// A second camera channel (ZEGO's auxiliary publish channel).

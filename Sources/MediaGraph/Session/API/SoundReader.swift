@@ -33,9 +33,13 @@ final class SoundReader: Sendable {
 
     /// A speaker that is there from the beginning.
     func attach(to element: Element) throws(MediaGraphError) {
-        try NodeDoor.attach(
-            MGAudioConsumer(SessionSpeaker(context.virtualAudioSpeaker, self), name: "session"), to: element)
+        try connect(to: element)
         state.withLock { $0.element = element }
+    }
+
+    private func connect(to element: Element) throws(MediaGraphError) {
+        let speaker = SessionSpeaker(context.virtualAudioSpeaker, self)
+        try NodeDoor.attach(MGAudioConsumer(speaker, name: "session"), to: element)
     }
 
     /// Calls the one whom the session's sound goes to, while it is subscribed. One thread at a time.
@@ -53,20 +57,16 @@ final class SoundReader: Sendable {
     // MARK: The helper's calls
 
     func subscribe() throws(MediaGraphError) {
-        guard let new = Element(factory: "virtualspeaker", name: "speaker") else {
-            throw .allocationFailed(.init("the session's speaker"))
-        }
-        if let mode = context.audioMemoryMode {
-            do { try new.setProperty("memory-mode", parsing: mode.nick) } catch { throw .wrapping(error, "speaker") }
-        }
-        try NodeDoor.attach(MGAudioConsumer(SessionSpeaker(nil, self), name: "session"), to: new)
-        state.withLock { state in
+        try state.withLock { state throws(MediaGraphError) in
+            if state.element == nil {
+                let new = try SessionPlace.make("virtualspeaker", "speaker", context.audioMemoryMode)
+                try connect(to: new)
+                state.element = new
+                place.enqueue { place in place.add(new) }
+                for user in state.users { link(.audio(user), new) }
+                if let sharing = state.sharing { link(.share(sharing), new) }
+            }
             state.isSubscribed = true
-            guard state.element == nil else { return }
-            state.element = new
-            place.enqueue { place in place.add(new) }
-            for user in state.users { link(.audio(user), new) }
-            if let sharing = state.sharing { link(.share(sharing), new) }
         }
     }
 
@@ -136,7 +136,10 @@ final class SoundReader: Sendable {
     }
 
     private func unlink(_ link: Link, _ element: Element) {
-        place.enqueue { $0.unlink(link.sessionPad, from: element, link.speakerPad, isRequested: true) }
+        place.enqueue { place in
+            place.unlink(link.sessionPad)
+            if let pad = element.staticPad(link.speakerPad) { element.releasePad(pad) }
+        }
     }
 
     /// As a description has it.
