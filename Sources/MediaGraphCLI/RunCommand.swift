@@ -41,7 +41,10 @@ struct RunCommand: AsyncParsableCommand {
               A node has name and element, and from the first progress on unit
               (frames or buffers), frames, framesPerSecond, dropped, refused,
               handlerMilliseconds a frame and latencyMilliseconds (the last
-              frame's; p50 and p99 are of the values seen ten times a second).
+              frame's; p50 and p99 are of the values seen ten times a second). Of
+              sound: lateSamples (too late for a live mix), skippedMilliseconds
+              (left out because its clock ran ahead), silenceMilliseconds (put
+              where none came).
               A reason is \(StopReason.help).
               What isn't known is left out.
 

@@ -64,8 +64,10 @@ public final class AdaptiveResampler {
             if !isPrimed { primed = 0 }
         }
         let missing = held
-        let silence = Buffer(filledWith: 0, count: (2 * resampling.delay + 16) * info.bytesPerFrame)
-        guard missing > 0, let silence, let rest = run(silence.access) else { return nil }
+        guard missing > 0,
+            let silence = Buffer(filledWith: 0, count: (2 * resampling.delay + 16) * info.bytesPerFrame),
+            let rest = run(silence.access)
+        else { return nil }
         rest.access.trim(to: min(rest.access.size, missing * info.bytesPerFrame))
         return rest
     }

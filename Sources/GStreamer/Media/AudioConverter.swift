@@ -55,8 +55,10 @@ public final class AudioConverter {
         }
         let missing = held
         // More than enough to push the last of it out; what is more is cut off.
-        let silence = Buffer(filledWith: 0, count: (2 * stages[0].delay + 16) * input.bytesPerFrame)
-        guard taken > 0, missing > 0, let silence, let result = run(silence.access) else { return nil }
+        guard taken > 0, missing > 0,
+            let silence = Buffer(filledWith: 0, count: (2 * stages[0].delay + 16) * input.bytesPerFrame),
+            let result = run(silence.access)
+        else { return nil }
         result.access.trim(to: min(result.access.size, missing * output.bytesPerFrame))
         return result
     }

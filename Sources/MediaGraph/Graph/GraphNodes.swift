@@ -45,6 +45,9 @@ public struct NodeCounts: Sendable, Hashable {
     /// Sound that a microphone left out because its source's clock ran ahead (`drift=skew`).
     public var skipped: ClockTime = .zero
 
+    /// Samples, of each channel, that came too late for a speaker's live mix: lost to it, and heard one-way.
+    public var lateSamples: UInt64 = 0
+
     init() {}
 
     /// Nothing counted yet.
@@ -68,6 +71,7 @@ public struct NodeCounts: Sendable, Hashable {
         lateness = stats["lateness"] ?? 0
         silence = ClockTime(nanoseconds: stats["silence"] ?? 0)
         skipped = ClockTime(nanoseconds: stats["skipped"] ?? 0)
+        lateSamples = stats["late-samples"] ?? 0
     }
 }
 

@@ -9,8 +9,8 @@ struct ControlReply: Encodable, Sendable, Equatable {
     var property: String?
     /// What the property is now.
     var value: String?
-    /// The same for a structure such as `stats`, as text.
-    var fields: [String: String]?
+    /// The same for a structure such as `stats`.
+    var fields: [String: JSONValue]?
     /// Why nothing was changed.
     var error: String?
 

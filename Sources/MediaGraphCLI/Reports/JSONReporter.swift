@@ -54,8 +54,7 @@ struct JSONReporter: RunReporter {
         var event = JSONEvent.message
         var element: String
         var message: String
-        /// As text.
-        var fields: [String: String]
+        var fields: [String: JSONValue]
     }
 
     private struct Finishing: Encodable {
@@ -101,10 +100,7 @@ struct JSONReporter: RunReporter {
                     message: warning.error.message,
                     detail: warning.detail.isEmpty ? nil : warning.detail))
         case .element(let name, let structure):
-            let fields = structure.fieldNames.map { ($0, structure.text($0) ?? "") }
-            print(
-                ElementMessage(
-                    element: name, message: structure.name, fields: Dictionary(fields) { first, _ in first }))
+            print(ElementMessage(element: name, message: structure.name, fields: JSONValue.fields(of: structure)))
         case .stateChanged, .qualityOfService, .buffering, .ended: break
         }
     }

@@ -12,6 +12,7 @@ struct LiveReporter: RunReporter {
     private var last: ProgressSample?
     private var announcement: String?
     private var levels = LevelMeters()
+    private var roster = SessionRoster()
 
     init(showsMessages: Bool = false) { self.showsMessages = showsMessages }
 
@@ -43,6 +44,7 @@ struct LiveReporter: RunReporter {
         // The area must never be higher than the window, or its first line couldn't be reached again.
         let height = max(1, size.rows - (announcement == nil ? 2 : 3))
         var lines = last.map { ProgressTable(style: style).lines($0, width: width, height: height) } ?? []
+        lines += roster.lines(style: style, width: width, height: height - lines.count)
         lines += levels.lines(style: style, width: width, height: height - lines.count)
         if let announcement {
             let text = TextWidth.truncated(announcement, to: width)
@@ -59,6 +61,7 @@ struct LiveReporter: RunReporter {
         case .element(let name, let structure) where levels.add(name, structure):
             // Drawn with the next sample: there may be hundreds in a second.
             return
+        case _ where roster.add(event): break
         case .element(let name, let structure) where showsMessages:
             area.clear()
             report.message(name, structure)

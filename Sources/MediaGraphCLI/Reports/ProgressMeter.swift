@@ -1,3 +1,4 @@
+import GStreamer
 import MediaGraph
 
 /// Turns counters into rates.
@@ -66,9 +67,17 @@ struct ProgressMeter: Sendable {
                 refused: now.refused,
                 handlerMilliseconds: element.isNode && frames > 0 && handling > 0
                     ? (handling / Double(frames) * 1000).rounded(toPlaces: 3) : nil,
-                latencyMilliseconds: Self.latency(element)?.rounded(toPlaces: 3))
+                latencyMilliseconds: Self.latency(element)?.rounded(toPlaces: 3),
+                lateSamples: now.lateSamples == 0 ? nil : now.lateSamples,
+                skippedMilliseconds: Self.milliseconds(now.skipped), silenceMilliseconds: Self.milliseconds(now.silence)
+            )
         }
         return ProgressSample(time: time.rounded(toPlaces: 3), rows: rows)
+    }
+
+    /// `nil` for none.
+    private static func milliseconds(_ time: ClockTime) -> Double? {
+        time == .zero ? nil : (time.seconds * 1000).rounded(toPlaces: 3)
     }
 
     private static func latency(_ element: ElementProgress) -> Double? {

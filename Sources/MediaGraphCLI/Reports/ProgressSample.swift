@@ -18,6 +18,20 @@ struct ProgressSample: Sendable, Equatable {
         var handlerMilliseconds: Double?
         /// From a live frame's time to its delivery; pipes only.
         var latencyMilliseconds: Double?
+        /// Of sound, where there is any of it: samples that came too late for a live mix, what a microphone left out because
+        /// its clock ran ahead, and silence that it put where none came.
+        var lateSamples: UInt64?
+        var skippedMilliseconds: Double?
+        var silenceMilliseconds: Double?
+
+        /// What was lost otherwise than by a drop, for people; `nil` where nothing was.
+        var losses: String? {
+            var parts: [String] = []
+            if refused > 0 { parts.append("\(refused) refused") }
+            if let lateSamples { parts.append("\(lateSamples) samples too late") }
+            if let skippedMilliseconds { parts.append("\(Numbers.fixed(skippedMilliseconds, 0)) ms skipped") }
+            return parts.isEmpty ? nil : parts.joined(separator: ", ")
+        }
     }
 
     /// Seconds since PLAYING.

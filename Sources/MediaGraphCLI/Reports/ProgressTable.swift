@@ -16,11 +16,11 @@ struct ProgressTable {
     }
 
     private enum Column: CaseIterable {
-        case time, name, element, rate, frames, dropped, handler, latency
+        case time, name, element, rate, frames, dropped, losses, handler, latency
 
         var alignsRight: Bool {
             switch self {
-            case .time, .name, .element: false
+            case .time, .name, .element, .losses: false
             case .rate, .frames, .dropped, .handler, .latency: true
             }
         }
@@ -36,7 +36,7 @@ struct ProgressTable {
         }
 
         /// What goes first where there is no room.
-        static let leastImportantFirst: [Column] = [.element, .handler, .latency, .dropped, .frames]
+        static let leastImportantFirst: [Column] = [.element, .handler, .latency, .losses, .dropped, .frames]
     }
 
     private static let longestName = 24
@@ -77,6 +77,7 @@ struct ProgressTable {
     static func logLine(_ sample: ProgressSample) -> String {
         var rows = mostTelling(sample.rows, mostInLog).map { row in
             var parts = [row.name, rate(row), frames(row), "\(row.dropped) dropped"]
+            if let losses = row.losses { parts.append(losses) }
             if let handler = handler(row) { parts.append(handler) }
             if let latency = latency(row) { parts.append(latency) }
             return parts.joined(separator: " ")
@@ -102,6 +103,7 @@ struct ProgressTable {
             .rate: Cell(text: Self.rate(row)),
             .frames: Cell(text: Self.frames(row)),
             .dropped: Cell(text: "\(row.dropped) dropped", face: row.dropped > 0 ? .warning : nil),
+            .losses: Cell(text: row.losses ?? "", face: .warning),
             .handler: Cell(text: Self.handler(row) ?? ""),
             .latency: Cell(text: Self.latency(row) ?? ""),
         ]

@@ -64,6 +64,8 @@ struct RunSummary: Sendable {
             let unit = row.frames == 1 ? String(row.unit.dropLast()) : row.unit
             parts.append("\(row.frames) \(unit) in \(Numbers.fixed(sample.time, 1)) s")
             parts.append("\(dropped) dropped")
+            let late = sample.rows.reduce(0) { $0 + ($1.lateSamples ?? 0) }
+            if late > 0 { parts.append("\(late) samples too late for the mix") }
         } else {
             parts.append("\(Numbers.fixed(sample.time, 1)) s")
         }

@@ -96,8 +96,7 @@ extension ControlCommand {
         var reply = ControlReply(command: command, node: node, property: property)
         let kind = element.factoryName.flatMap(ElementFactoryInfo.find)?.property(property)?.kind
         if kind == .structure, let structure = try? element.property(property, as: Structure.self) {
-            let fields = structure.fieldNames.map { ($0, structure.text($0) ?? "") }
-            reply.fields = Dictionary(fields) { first, _ in first }
+            reply.fields = JSONValue.fields(of: structure)
             return reply
         }
         do { reply.value = try element.propertyText(property) } catch { throw refusal(error, element) }

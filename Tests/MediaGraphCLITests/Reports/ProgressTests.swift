@@ -45,6 +45,20 @@ import Testing
             ])
     }
 
+    @Test("SP-3 sound that was lost otherwise than by a drop is seen in the table, in a log and in the summary")
+    func lostSound() {
+        var sample = Self.sample
+        sample.rows[0].refused = 3
+        sample.rows[2].lateSamples = 480
+        sample.rows[2].skippedMilliseconds = 20
+        let lines = ProgressTable(style: .plain).lines(sample, width: 200, height: 20).map(\.text)
+        #expect(lines[0].contains("0 dropped  3 refused"))
+        #expect(lines[2].contains("0 dropped  480 samples too late, 20 ms skipped"))
+        #expect(ProgressTable.logLine(sample).contains("0 dropped 480 samples too late, 20 ms skipped"))
+        let summary = RunSummary(reason: .endOfStream, status: .success, sample: sample, latency: nil)
+        #expect(summary.text.hasSuffix("2 dropped · 480 samples too late for the mix"))
+    }
+
     @Test("GR-3 no line is wider than the window, whatever its width, and no table higher", arguments: 1...130)
     func fits(_ width: Int) {
         let lines = ProgressTable(style: .plain).lines(Self.sample, width: width, height: 2)

@@ -223,7 +223,7 @@ import Testing
         let message = try #require(json.first { $0.event == "message" })
         #expect(message.element == "meter")
         #expect(message.message == "level")
-        #expect(message.fields?["duration"] == "100000000")
+        #expect(message.fields?["duration"] == .number(100_000_000))
         #expect(try Program.run("run", "--messages", description).errors.contains("\nmeter: level, "))
         #expect(try !Program.run("run", description).errors.contains("meter: level"))
     }

@@ -123,7 +123,7 @@ struct RunEvent: Decodable {
     var formatConflict: String?
     var line: Int?
     var column: Int?
-    var fields: [String: String]?
+    var fields: [String: JSONScalar]?
 
     /// Each line of a program's output; throws when one is no JSON.
     static func all(_ output: String) throws -> [RunEvent] {

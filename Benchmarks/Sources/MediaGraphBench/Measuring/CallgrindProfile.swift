@@ -1,4 +1,5 @@
 import Foundation
+import GStreamer
 
 /// What callgrind counted in one run: exact, and the same again next time but for scheduling.
 struct CallgrindProfile: Sendable {
@@ -10,6 +11,8 @@ struct CallgrindProfile: Sendable {
     static func run(_ arguments: [String]) throws -> CallgrindProfile {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("callgrind.\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: file) }
+        // Where GStreamer's registry is still to be made, it isn't by what is measured.
+        GStreamerRuntime.initialize()
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")

@@ -33,8 +33,9 @@ struct SpeechWork: Sendable {
     }
 
     private func runSwift(_ voices: Voices, _ jitter: ClockTime) throws {
+        // A block is known by its first sample, which resampling would change.
         let microphones = (0..<users).map {
-            "virtualmic name=mic\($0) jitter=\(jitter.nanoseconds) ! speaker.user_u\($0)"
+            "virtualmic name=mic\($0) jitter=\(jitter.nanoseconds) drift=none ! speaker.user_u\($0)"
         }
         let graph = try Graph(
             (["virtualspeaker name=speaker max-frames=10000"] + microphones).joined(separator: "  "))

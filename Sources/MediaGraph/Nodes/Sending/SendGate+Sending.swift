@@ -3,16 +3,19 @@ import GStreamer
 
 /// The sender's side of the gate. Any thread.
 extension SendGate {
-    /// Sends a payload; with a queue that blocks it waits for room, within `block-timeout`.
-    func send(_ outgoing: UnsafePointer<Payload.Outgoing>) throws(MediaGraphError) {
+    /// Sends a payload; with a queue that blocks it waits for room, within `block-timeout`, or where there is `interrupted`, which
+    /// is asked at each `wake`, for as long as it takes.
+    func send(
+        _ outgoing: UnsafePointer<Payload.Outgoing>, interrupted: (() -> Bool)? = nil
+    ) throws(MediaGraphError) {
         do throws(MediaGraphError) {
             let (format, timeout) = try admit(outgoing)
             let payload = try format.payload(outgoing, marks)
             let time = SendTime(outgoing.pointee.timestamp, arrival: { runningTime })
-            let offer = monitor.wait(timeout: timeout.map { Int64($0.nanoseconds / 1000) }) {
-                state -> SendOffer<Payload>? in
+            let limit = interrupted == nil ? timeout.map { Int64($0.nanoseconds / 1000) } : nil
+            let offer = monitor.wait(timeout: limit) { state -> SendOffer<Payload>? in
                 let offer = state.offer(payload, time, suspends: false)
-                if case .full = offer, state.queue.waits { return nil }
+                if case .full = offer, state.queue.waits { return interrupted?() == true ? offer : nil }
                 return offer
             }
             try settle(offer ?? .full, payload, timeout)

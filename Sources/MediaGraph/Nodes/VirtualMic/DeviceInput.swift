@@ -101,10 +101,11 @@ final class DeviceInput: InputPadDelegate, @unchecked Sendable {
             var outgoing = MGOutgoingAudio(nil, 0, info.rate, info.channels, runningTime)
             outgoing.buffer = block.retained.take()
             do throws(MediaGraphError) {
-                try gate.send(&outgoing)
+                try gate.send(&outgoing) { [self] in isInterrupted.load(ordering: .acquiring) }
                 return .ok
             } catch {
                 switch error.code {
+                // Interrupted while it waited for room.
                 case .timeOut: continue
                 // Counted.
                 case .tooFrequent: return .ok

@@ -246,7 +246,10 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
                 ? "shared" : name ?? (0...).lazy.map { "user_\($0)" }.first { state.inputs[$0] == nil }!
             return state.inputs[name] == nil ? name : nil
         }
-        guard let padName else { return nil }
+        guard let padName else {
+            postWarning(.settings, "\(self.name): \(name ?? template) is linked already")
+            return nil
+        }
         let input = SpeakerInput(padName: padName, isShared: isShared, delivery) { [instance] change in
             ElementClass.implementation(of: instance.element, as: Self.self).inputChanged(change, isShared: isShared)
         }

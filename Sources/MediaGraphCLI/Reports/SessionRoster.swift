@@ -1,0 +1,52 @@
+import MediaGraph
+
+/// Who is in the sessions of a graph, and what each of them sends, as a line for each session.
+struct SessionRoster {
+    /// By session, in the order in which they had something to tell, and user.
+    private var sessions: [(node: String, users: [String: Set<String>])] = []
+
+    /// Takes what a session tells of others and of itself; false for anything else.
+    mutating func add(_ event: GraphEvent) -> Bool {
+        switch event {
+        case .userJoined(let node, let user): change(node) { $0[user] = $0[user] ?? [] }
+        case .userLeft(let node, let user): change(node) { $0[user] = nil }
+        case .userStream(let node, let user, let kind, true): change(node) { $0[user, default: []].insert(kind) }
+        case .userStream(let node, let user, let kind, false): change(node) { $0[user]?.remove(kind) }
+        default: return false
+        }
+        return true
+    }
+
+    private mutating func change(_ node: String, _ body: (inout [String: Set<String>]) -> Void) {
+        if !sessions.contains(where: { $0.node == node }) { sessions.append((node, [:])) }
+        for index in sessions.indices where sessions[index].node == node { body(&sessions[index].users) }
+    }
+
+    /// No wider than `width`, and no more than `height` of them.
+    func lines(style: Style, width: Int, height: Int) -> [ProgressTable.Line] {
+        let longest = min(24, sessions.map { TextWidth.columns($0.node) }.max() ?? 0)
+        return sessions.prefix(max(0, height)).map { node, users in
+            let name = TextWidth.padded(TextWidth.truncated(TextWidth.printable(node), to: longest), to: longest)
+            let line = TextWidth.truncated("  \(name)  \(TextWidth.printable(Self.text(users)))", to: width)
+            return ProgressTable.Line(text: line, width: TextWidth.columns(line))
+        }
+    }
+
+    /// `alice: audio, video · bob: share · carol`
+    private static func text(_ users: [String: Set<String>]) -> String {
+        users.sorted { $0.key < $1.key }.map { user, kinds in
+            kinds.isEmpty ? user : "\(user): \(kinds.sorted().joined(separator: ", "))"
+        }.joined(separator: " · ")
+    }
+
+    /// What a log says of it; `nil` for anything else.
+    static func logLine(_ event: GraphEvent) -> String? {
+        switch event {
+        case .userJoined(let node, let user): TextWidth.printable("\(node): \(user) is here")
+        case .userLeft(let node, let user): TextWidth.printable("\(node): \(user) has left")
+        case .userStream(let node, let user, let kind, let isOn):
+            TextWidth.printable("\(node): \(user)'s \(kind) is \(isOn ? "on" : "off")")
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,47 @@
+import GStreamer
+import MediaGraph
+import Testing
+
+@testable import MediaGraphCLI
+
+@Suite struct SessionRosterTests {
+    private static func lines(_ events: [GraphEvent], width: Int = 79, height: Int = 20) -> [String] {
+        var roster = SessionRoster()
+        for event in events {
+            let isTaken = roster.add(event)
+            #expect(isTaken)
+        }
+        return roster.lines(style: .plain, width: width, height: height).map(\.text)
+    }
+
+    @Test("SE-1 a line for each session says who is there and what they send")
+    func users() {
+        let call: [GraphEvent] = [
+            .userJoined(node: "call", user: "bob"),
+            .userStream(node: "call", user: "alice", kind: "video", isOn: true),
+            .userStream(node: "call", user: "alice", kind: "audio", isOn: true),
+            .userStream(node: "call", user: "bob", kind: "share", isOn: true),
+        ]
+        #expect(Self.lines(call) == ["  call  alice: audio, video · bob: share"])
+        let off = call + [.userStream(node: "call", user: "bob", kind: "share", isOn: false)]
+        #expect(Self.lines(off) == ["  call  alice: audio, video · bob"])
+        let left = off + [.userLeft(node: "call", user: "bob"), .userJoined(node: "b", user: "eve\u{1B}[2J")]
+        #expect(Self.lines(left) == ["  call  alice: audio, video", "  b     eve␛[2J"])
+        #expect(Self.lines(left, height: 1).count == 1)
+        #expect(Self.lines(call, width: 20) == ["  call  alice: audi…"])
+    }
+
+    @Test("GR-3 what isn't about users is left to others, and a log has a line for each change")
+    func others() {
+        var roster = SessionRoster()
+        let isTaken = roster.add(.stateChanged(.playing))
+        #expect(!isTaken)
+        #expect(roster.lines(style: .plain, width: 80, height: 5).isEmpty)
+        #expect(SessionRoster.logLine(.stateChanged(.playing)) == nil)
+        #expect(SessionRoster.logLine(.userJoined(node: "call", user: "bob")) == "call: bob is here")
+        #expect(
+            SessionRoster.logLine(.userStream(node: "call", user: "bob", kind: "video", isOn: false))
+                == "call: bob's video is off")
+        #expect(SessionRoster.logLine(.userLeft(node: "call", user: "bob")) == "call: bob has left")
+    }
+}
