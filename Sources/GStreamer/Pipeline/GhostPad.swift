@@ -41,6 +41,7 @@ public struct GhostPad: Sendable, Equatable {
     /// What a bin may want to know of the events that pass its pad.
     public enum Event: Sendable {
         case caps(Caps)
+        case endOfStream
         case flushStart
         case flushStop
     }
@@ -195,6 +196,7 @@ extension GhostPad.Event {
             gst_event_parse_caps(event, &caps)
             guard let caps else { return nil }
             self = .caps(Caps(retaining: caps))
+        case GST_EVENT_EOS: self = .endOfStream
         case GST_EVENT_FLUSH_START: self = .flushStart
         case GST_EVENT_FLUSH_STOP: self = .flushStop
         default: return nil

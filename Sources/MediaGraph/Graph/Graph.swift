@@ -274,7 +274,12 @@ public final class Graph: Sendable {
 
     /// Asks the sources to end their streams, and returns at once; `waitUntilEnd` returns when everything has arrived.
     /// Unlike ``finish(within:)`` it doesn't stop the graph then, so its counters can still be read.
-    public func requestEndOfStream() { control.async { [pipeline, stock] in stock.endStream(of: pipeline) } }
+    public func requestEndOfStream() {
+        control.async { [self] in
+            // A session that only waits for others has none, nor has a speaker that nobody is linked to.
+            if pipeline.sources.isEmpty { finish(.endOfStream) } else { stock.endStream(of: pipeline) }
+        }
+    }
 
     /// Writes the graph to `$GST_DEBUG_DUMP_DOT_DIR`, where that is set, before a stop that is asked for later.
     private func dumpDotFile(_ moment: String) {

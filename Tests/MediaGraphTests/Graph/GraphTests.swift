@@ -128,6 +128,22 @@ import Testing
         #expect(first.0 == second.0)
     }
 
+    @Test(
+        "GR-6 what waits for others, and nothing flows in, ends when it is asked to",
+        arguments: ["mediasession room=alone user=me", "virtualspeaker handler=count", "fakesink"])
+    func endsWithoutSources(_ description: String) async throws {
+        let graph = try Graph(description)
+        let run = Task { try await graph.run() }
+        let events = graph.events
+        // Nothing prerolls: whether or not it comes to PLAYING.
+        for await event in events { if case .stateChanged = event { break } }
+        graph.requestEndOfStream()
+        guard case .endOfStream = try await run.value else {
+            Issue.record("no end of stream")
+            return
+        }
+    }
+
     @Test("GR-6 cancelling the task that runs a graph stops it")
     func cancellation() async throws {
         let graph = try Graph("videosource handler=counter ! rawdatapipe handler=count")

@@ -44,6 +44,19 @@ import Testing
         #expect(samples.count == 48000 && Set(samples.map { abs($0) }).isSubset(of: [8191, 8192]))
     }
 
+    @Test("VM-6 a device's block that waits for room longer than block-timeout is neither refused nor lost")
+    func waits() async throws {
+        let graph = try Graph(
+            """
+            audiotestsrc num-buffers=8 samplesperbuffer=4800 ! audio/x-raw,format=S16LE,rate=48000,channels=1 \
+            ! virtualmic name=mic pace=fast block-timeout=1000000 buffer-time=100000000 max-duration=100000000 \
+            ! identity sleep-time=3000 ! virtualspeaker name=ears handler=count
+            """)
+        try await graph.run()
+        let statistics = try graph.virtualMic("mic").statistics
+        #expect(statistics.refused == 0 && statistics.frames == 8 && statistics.dropped == 0, "\(statistics)")
+    }
+
     @Test("VM-6 handler=gain edits a device's sound, and limits what gets too loud")
     func gain() async throws {
         let plain = try await play("pace=fast")

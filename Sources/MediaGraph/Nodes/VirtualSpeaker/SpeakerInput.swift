@@ -93,6 +93,13 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
         }
     }
 
+    /// Without caps there is nothing to convert, and the end has to get through.
+    func prepareForEnd(_ pad: GhostPad) {
+        chain.withLock { chain in
+            if chain.conversion == nil, !chain.isReleased, let outlet = chain.outlet { pad.setTarget(outlet) }
+        }
+    }
+
     private static func elements(_ conversion: Conversion, _ format: SpeakerDelivery.Format) -> [Element] {
         func make(_ factory: String, _ properties: [(String, String)]) -> Element {
             guard let element = Element(factory: factory) else {

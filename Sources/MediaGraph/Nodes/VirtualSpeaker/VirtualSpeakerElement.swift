@@ -265,8 +265,13 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
                 }
             }
             pad.onEvent { [instance] event in
-                guard case .caps(let caps) = event else { return true }
-                return ElementClass.implementation(of: instance.element, as: Self.self).prepare(input, pad, caps)
+                let speaker = ElementClass.implementation(of: instance.element, as: Self.self)
+                switch event {
+                case .caps(let caps): return speaker.prepare(input, pad, caps)
+                case .endOfStream: speaker.prepareForEnd(input, pad)
+                case .flushStart, .flushStop: break
+                }
+                return true
             }
         }
     }
@@ -317,6 +322,13 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
             return false
         }
         return true
+    }
+
+    /// A stream may end before it has a format, as an empty file's does: that is an end like any other.
+    private func prepareForEnd(_ input: SpeakerInput, _ pad: GhostPad) {
+        guard delivery.format != nil else { return }
+        connect(input)
+        input.prepareForEnd(pad)
     }
 
     private func connect(_ input: SpeakerInput) {
