@@ -38,7 +38,7 @@ uninstall: ## Remove what `make install` put under PREFIX
 
 soak: ## Fuzz the senders for a minute, and half an hour of a drifting clock
 	@scripts/deps build test
-	@MEDIAGRAPH_SOAK_SECONDS=60 G_DEBUG=fatal_warnings $(SWIFT) test --filter 'SenderFuzzTests|SyncTests'
+	@NAME=soak MEDIAGRAPH_SOAK_SECONDS=60 scripts/test release -- --filter 'SenderFuzzTests|SyncTests'
 
 bench: ## Run the benchmarks (needs Linux's valgrind)
 	@scripts/deps build bench
