@@ -57,7 +57,7 @@ extension Element {
         }
         var value = Value(type: specification.pointee.value_type)
         g_object_get_property(raw.assumingMemoryBound(to: GObject.self), name, &value.raw)
-        return String(value) ?? value.serialized ?? ""
+        return String(value) ?? PropertyInfo.serialized(value) ?? ""
     }
 
     /// Writes a property. What the element refuses is thrown, and the property keeps its value.

@@ -32,7 +32,8 @@ final class PipeReader: Sendable {
     func subscribe(_ delegate: some RawDataDelegate, _ resolution: Resolution) throws(MediaGraphError) {
         try state.withLock { state throws(MediaGraphError) in
             let known = state.element
-            let element = if let known { known } else { try SessionPlace.make("rawdatapipe", identity.name, memoryMode) }
+            let element =
+                if let known { known } else { try SessionPlace.make("rawdatapipe", identity.name, memoryMode) }
             try NodeDoor.subscribe(delegate, identity, resolution, to: element)
             state.delegates.append(Weak(delegate: delegate))
             guard known == nil else { return }

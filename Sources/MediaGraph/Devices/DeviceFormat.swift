@@ -1,0 +1,42 @@
+import GStreamer
+
+/// One of the formats of a device: what can be had of it together.
+public struct DeviceFormat: Sendable, Hashable, Codable {
+    /// From the least to the greatest; both the same where there is one.
+    public struct Span<Number: Sendable & Hashable & Codable & Comparable>: Sendable, Hashable, Codable {
+        public var least: Number
+        public var greatest: Number
+
+        public init(least: Number, greatest: Number) {
+            self.least = least
+            self.greatest = greatest
+        }
+    }
+
+    /// Such as "video/x-raw" or "image/jpeg".
+    public var mediaType: String
+    /// What raw pixels or samples are called: "YUY2", "S16LE".
+    public var names: [String]
+    /// Pixels; of video only, as is the rate.
+    public var widths: [Span<Int>]
+    public var heights: [Span<Int>]
+    /// Frames per second.
+    public var frameRates: [Span<Double>]
+    /// Samples per second; of sound only, as are the channels.
+    public var sampleRates: [Span<Int>]
+    public var channels: [Span<Int>]
+
+    /// One alternative of a device's caps.
+    package init(_ structure: Structure) {
+        func spans<Number>(_ ranges: [ClosedRange<Number>]) -> [Span<Number>] {
+            ranges.map { Span(least: $0.lowerBound, greatest: $0.upperBound) }
+        }
+        mediaType = structure.name
+        names = structure.names("format")
+        widths = spans(structure.integers("width"))
+        heights = spans(structure.integers("height"))
+        frameRates = spans(structure.fractions("framerate"))
+        sampleRates = spans(structure.integers("rate"))
+        channels = spans(structure.integers("channels"))
+    }
+}

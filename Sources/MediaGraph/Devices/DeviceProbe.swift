@@ -1,0 +1,92 @@
+import Foundation
+import GStreamer
+
+/// One look at the machine's devices. It blocks: never in a Swift task.
+enum DeviceProbe {
+    static func list() -> [MediaDevice] {
+        let monitor = DeviceMonitor()
+        var found = screens()
+        if monitor.start() {
+            found += monitor.devices.compactMap(device)
+            monitor.stop()
+        }
+        let order = MediaDevice.Kind.allCases
+        func rank(_ device: MediaDevice) -> (Int, Int, Int, String) {
+            (
+                order.firstIndex(of: device.kind) ?? 0, device.isDefault == true ? 0 : 1, device.isMonitor ? 1 : 0,
+                device.path
+            )
+        }
+        return found.sorted { rank($0) < rank($1) }
+    }
+
+    private static func device(_ device: Device) -> MediaDevice? {
+        guard let kind = kind(device.deviceClass), let element = device.makeElement(),
+            let (text, path) = text(element)
+        else { return nil }
+        let properties = device.properties
+        return MediaDevice(
+            kind: kind, name: device.displayName, path: path ?? device.displayName, text: text,
+            isDefault: properties?["is-default"] ?? isElementsDefault(element, path),
+            isMonitor: properties?["device.class"] == "monitor",
+            formats: device.caps.map(formats) ?? [], users: path.map(DeviceUsers.of) ?? [])
+    }
+
+    private static func kind(_ deviceClass: String) -> MediaDevice.Kind? {
+        switch deviceClass {
+        case "Video/Source": .camera
+        case "Audio/Source": .microphone
+        case "Audio/Sink": .speaker
+        default: nil
+        }
+    }
+
+    private static func formats(_ caps: Caps) -> [DeviceFormat] {
+        caps.isAny ? [] : (0..<caps.count).map { DeviceFormat(caps[$0]) }
+    }
+
+    /// Properties that say which device an element uses; the others that differ from a new element's are set too.
+    private static let namingProperties = ["device", "target-object", "path", "display-name"]
+
+    /// The element as a description has it, and what it calls its device.
+    private static func text(_ element: Element) -> (text: String, path: String?)? {
+        guard let factory = element.factoryName, let info = ElementFactoryInfo.find(factory),
+            let plain = Element(factory: factory)
+        else { return nil }
+        var (text, path) = (factory, String?.none)
+        for property in info.properties where property.isReadable && property.isWritable && property.name != "name" {
+            guard let value = try? element.propertyText(property.name), !value.isEmpty else { continue }
+            let isNaming = namingProperties.contains(property.name)
+            if isNaming, path == nil { path = value }
+            let isChanged = (try? plain.propertyText(property.name)) != value
+            if isChanged || isNaming { text += " \(property.name)=\(DescriptionText.quoted(value))" }
+        }
+        return (text, path)
+    }
+
+    /// V4L2 has no default but the one that its element begins with.
+    private static func isElementsDefault(_ element: Element, _ path: String?) -> Bool? {
+        guard let path, let plain = element.factoryName.flatMap({ Element(factory: $0) }),
+            let device = try? plain.propertyText("device"), !device.isEmpty
+        else { return nil }
+        return device == path
+    }
+
+    /// The screen that X clients of this process get; none where there is no server.
+    private static func screens() -> [MediaDevice] {
+        guard let display = ProcessInfo.processInfo.environment["DISPLAY"], !display.isEmpty,
+            let element = Element(factory: "ximagesrc")
+        else { return [] }
+        defer { element.setState(.null) }
+        guard element.setState(.ready) != .failure, let caps = element.staticPad("src")?.queryCaps() else { return [] }
+        let formats = formats(caps)
+        // Where it can't be opened, its size is whatever an X screen may have.
+        guard let width = formats.first?.widths.first, width.least == width.greatest else { return [] }
+        return [
+            MediaDevice(
+                kind: .screen, name: "X screen \(display)", path: display,
+                text: "ximagesrc use-damage=false display-name=\(DescriptionText.quoted(display))", isDefault: true,
+                isMonitor: false, formats: formats, users: [])
+        ]
+    }
+}

@@ -1,0 +1,19 @@
+import Foundation
+
+/// Who has a device's file open.
+enum DeviceUsers {
+    /// `name (process)` of each program whose open files this one may see; none for what isn't a file in `/dev`.
+    static func of(_ path: String) -> [String] {
+        guard path.hasPrefix("/dev/") else { return [] }
+        let files = FileManager.default
+        let processes = (try? files.contentsOfDirectory(atPath: "/proc"))?.compactMap { Int($0) } ?? []
+        return processes.sorted().compactMap { process in
+            let folder = "/proc/\(process)/fd"
+            let open = (try? files.contentsOfDirectory(atPath: folder)) ?? []
+            guard open.contains(where: { (try? files.destinationOfSymbolicLink(atPath: "\(folder)/\($0)")) == path })
+            else { return nil }
+            let name = (try? String(contentsOfFile: "/proc/\(process)/comm", encoding: .utf8)) ?? "?"
+            return "\(name.trimmingCharacters(in: .whitespacesAndNewlines)) (\(process))"
+        }
+    }
+}

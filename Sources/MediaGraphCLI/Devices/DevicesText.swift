@@ -1,0 +1,93 @@
+import MediaGraph
+
+/// What `devices` prints for people.
+struct DevicesText {
+    let style: Style
+    /// Columns at most, where text can be broken.
+    let width: Int
+
+    func list(_ devices: [MediaDevice]) -> String {
+        MediaDevice.Kind.allCases.map { kind in
+            let lines = devices.filter { $0.kind == kind }.flatMap(lines)
+            let title = style.paint("\(kind.rawValue)s", .bold)
+            return ([title] + (lines.isEmpty ? ["  none"] : lines)).joined(separator: "\n")
+        }.joined(separator: "\n\n")
+    }
+
+    /// `+ camera  USB Camera  v4l2src device=/dev/video0`
+    func change(_ change: DeviceChange) -> String {
+        let (sign, device, face): (String, MediaDevice, Style.Face) =
+            switch change {
+            case .added(let device): ("+", device, .good)
+            case .removed(let device): ("-", device, .warning)
+            }
+        let kind = TextWidth.padded(device.kind.rawValue, to: 10)
+        return "\(style.paint(sign, face)) \(kind)  \(TextWidth.printable(device.name))  "
+            + style.paint(TextWidth.printable(device.text), .name)
+    }
+
+    private func lines(_ device: MediaDevice) -> [String] {
+        var marks: [String] = []
+        if device.isDefault == true { marks.append("default") }
+        if device.isMonitor { marks.append("what a speaker plays") }
+        if !device.users.isEmpty { marks.append("used by \(device.users.joined(separator: ", "))") }
+        let mark = marks.isEmpty ? "" : style.paint("  (\(TextWidth.printable(marks.joined(separator: "; "))))", .dim)
+        var lines = ["  \(TextWidth.printable(device.name))\(mark)"]
+        lines.append("    " + style.paint(TextWidth.printable(device.text), .name))
+        lines += Self.formats(device.formats).map { "    " + TextWidth.wrapped($0, to: width, indent: 6) }
+        return lines
+    }
+
+    // MARK: Formats
+
+    /// Sizes and rates of each format in a line, as a camera has dozens.
+    private static func formats(_ formats: [DeviceFormat]) -> [String] {
+        var names: [String] = []
+        var modes: [String: [String]] = [:]
+        // A sound server takes telephones' codes too.
+        let raw = formats.filter { $0.mediaType == "audio/x-raw" }
+        for format in raw.isEmpty ? formats : raw {
+            let name = name(format)
+            if modes[name] == nil { names.append(name) }
+            let mode = mode(format)
+            if !mode.isEmpty, modes[name]?.contains(mode) != true { modes[name, default: []].append(mode) }
+        }
+        return names.map { name in
+            let text = modes[name]?.joined(separator: "; ") ?? ""
+            return TextWidth.printable(text.isEmpty ? name : "\(name): \(text)")
+        }
+    }
+
+    private static func name(_ format: DeviceFormat) -> String {
+        let hidden = format.names.count - 4
+        let shown = format.names.prefix(hidden > 1 ? 4 : 5).joined(separator: ", ")
+        return format.names.isEmpty ? format.mediaType : hidden > 1 ? "\(shown) and \(hidden) others" : shown
+    }
+
+    /// `640×480 at 30, 15 fps`, `48000 Hz, 2 channels`
+    private static func mode(_ format: DeviceFormat) -> String {
+        var parts: [String] = []
+        if !format.widths.isEmpty { parts.append("\(text(format.widths))×\(text(format.heights))") }
+        // Whatever is asked for is no news.
+        if format.frameRates.contains(where: { $0.greatest < 1000 }) {
+            parts.append("at \(text(format.frameRates, Self.rate)) fps")
+        }
+        var sound: [String] = []
+        if !format.sampleRates.isEmpty { sound.append("\(text(format.sampleRates)) Hz") }
+        if !format.channels.isEmpty {
+            sound.append(
+                "\(text(format.channels)) channel\(format.channels.allSatisfy { $0.greatest == 1 } ? "" : "s")")
+        }
+        return (parts + [sound.joined(separator: ", ")]).filter { !$0.isEmpty }.joined(separator: " ")
+    }
+
+    private static func rate(_ rate: Double) -> String { Numbers.fixed(rate, rate == rate.rounded() ? 0 : 2) }
+
+    private static func text(_ spans: [DeviceFormat.Span<Int>]) -> String { text(spans) { "\($0)" } }
+
+    private static func text<Number>(_ spans: [DeviceFormat.Span<Number>], _ number: (Number) -> String) -> String {
+        spans.map { span in
+            span.least == span.greatest ? number(span.least) : "\(number(span.least))–\(number(span.greatest))"
+        }.joined(separator: ", ")
+    }
+}

@@ -1,0 +1,124 @@
+import Foundation
+import GStreamer
+import MediaGraph
+import TestSupport
+import Testing
+
+@testable import MediaGraphCLI
+
+/// `mediagraph devices`, with a sound server and a screen that need no hardware.
+@Suite struct DevicesTests {
+    private struct List: Decodable {
+        var devices: [MediaDevice]
+    }
+
+    private static let withSound = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        .appendingPathComponent("scripts/with-sound").path
+
+    /// A line of a shell, with `mediagraph` and a sound system of its own.
+    private static func shell(_ line: String, environment: [String: String] = [:]) throws -> ChildProcess {
+        let path = ChildProcess.buildFolder.path
+        return try ChildProcess.run(
+            withSound, ["bash", "-euo", "pipefail", "-c", "PATH=\(path):$PATH; \(line)"],
+            environment: Program.environment.merging(environment) { $1 })
+    }
+
+    @Test("GR-4 devices lists microphones, speakers and screens, the default first, with text that runs")
+    func lists() throws {
+        let screen = "xvfb-run -a -s '-screen 0 640x480x24 -noreset'"
+        let run = try Self.shell(
+            """
+            export G_DEBUG=fatal_warnings
+            \(screen) bash -euc '
+                mediagraph devices --json >"$SOUND_DIR/list"
+                mediagraph devices
+                mediagraph run --quiet "ximagesrc use-damage=false display-name=$DISPLAY num-buffers=2 ! fakesink"'
+            mediagraph run --quiet 'pulsesrc device=microphone num-buffers=3 ! fakesink'
+            cat "$SOUND_DIR/list"
+            """)
+        #expect(run.status == 0, "\(run.errors)")
+        let json = try #require(run.output.split(separator: "\n").last { $0.hasPrefix("{") })
+        let devices = try JSONDecoder().decode(List.self, from: Data(json.utf8)).devices
+        let sound = devices.filter { $0.kind == .microphone || $0.kind == .speaker }
+        #expect(
+            sound.map(\.text) == [
+                "pulsesrc device=microphone", "pulsesrc device=microphone-feed.monitor",
+                "pulsesrc device=speaker.monitor", "pulsesink device=speaker", "pulsesink device=microphone-feed",
+            ])
+        #expect(sound.map(\.isDefault) == [true, false, false, true, false])
+        #expect(sound.map(\.isMonitor) == [false, true, true, false, false])
+        #expect(sound.map(\.name).prefix(1) == ["Microphone"])
+        #expect(sound[0].formats[0].names.contains("S16LE"))
+        let shown = try #require(devices.first { $0.kind == .screen })
+        #expect(shown.text == "ximagesrc use-damage=false display-name=\(shown.path)" && shown.path.hasPrefix(":"))
+        #expect(shown.formats.first?.widths == [.init(least: 640, greatest: 640)])
+        #expect(run.output.contains("\n  Microphone  (default)\n    pulsesrc device=microphone\n"))
+        #expect(run.output.contains("BGRx: 640×480\n"))
+    }
+
+    @Test("DV-4 devices --watch tells what comes and goes, and ends when it is asked to")
+    func watches() throws {
+        let run = try Self.shell(
+            """
+            log=$SOUND_DIR/log
+            mediagraph devices --watch --json >"$log" & watch=$!
+            trap 'kill $watch 2>/dev/null || true' EXIT
+            waits() { for _ in $(seq 1200); do if grep -q "$1" "$log"; then return; fi; sleep 0.05; done; exit 9; }
+            waits '"path":"speaker".*"added"'
+            module=$(pactl load-module module-null-sink sink_name=headset sink_properties=device.description=Headset)
+            waits '"path":"headset".*"added"'
+            pactl unload-module "$module"
+            waits '"path":"headset".*"removed"'
+            # Bash has what it puts in the background ignore Ctrl-C.
+            kill -TERM $watch
+            wait $watch
+            cat "$log"
+            """)
+        #expect(run.status == 0, "\(run.errors)")
+        let headset = run.output.split(separator: "\n").filter { $0.contains("\"path\":\"headset\"") }
+        #expect(headset.count == 2, "\(headset)")
+    }
+
+    @Test("GR-4 without servers and drivers there are no devices, and that is no error")
+    func none() throws {
+        let run = try Program.run(
+            "devices",
+            environment: [
+                "DISPLAY": ":4711", "PULSE_SERVER": "unix:/no/such/socket", "ALSA_CONFIG_PATH": "/no/such/file",
+                "XDG_RUNTIME_DIR": "/no/such/folder",
+            ])
+        #expect(run.status == 0)
+        #expect(run.output.contains("screens\n  none\n"), "\(run.output)")
+    }
+
+    @Test("DV-4 a camera's formats are a line for each, with sizes and rates")
+    func formats() throws {
+        let caps = try #require(
+            Caps(
+                """
+                video/x-raw, format=YUY2, width=640, height=480, framerate={ 30/1, 15/1 }; \
+                video/x-raw, format=YUY2, width=1280, height=720, framerate=15/2; \
+                image/jpeg, width=[ 32, 1920 ], height=[ 32, 1080 ], framerate=[ 1/1, 60/1 ]
+                """))
+        let camera = MediaDevice(
+            kind: .camera, name: "Tiny\u{1B}Cam", path: "/dev/video0", text: "v4l2src device=/dev/video0",
+            isDefault: true, isMonitor: false, formats: (0..<caps.count).map { DeviceFormat(caps[$0]) },
+            users: ["firefox (77)"])
+        let text = DevicesText(style: .plain, width: 100)
+        #expect(
+            text.list([camera]).hasPrefix(
+                """
+                cameras
+                  Tiny␛Cam  (default; used by firefox (77))
+                    v4l2src device=/dev/video0
+                    YUY2: 640×480 at 30, 15 fps; 1280×720 at 7.50 fps
+                    image/jpeg: 32–1920×32–1080 at 1–60 fps
+
+                microphones
+                  none
+                """))
+        #expect(text.change(.added(camera)) == "+ camera      Tiny␛Cam  v4l2src device=/dev/video0")
+        #expect(text.change(.removed(camera)).hasPrefix("- camera"))
+    }
+}
