@@ -3,9 +3,9 @@ import Synchronization
 
 /// Which Debian package has an element that this machine lacks: packages of GStreamer plugins list their elements in the
 /// field `Gstreamer-Elements`, and what URIs they handle in two more.
-final class DebianPackages: Sendable {
+package final class DebianPackages: Sendable {
     /// What apt's package lists on this machine say, read when first asked.
-    static let shared = DebianPackages { AptLists.records() }
+    package static let shared = DebianPackages { AptLists.records() }
 
     private struct Index {
         var elements: [String: String] = [:]
@@ -19,7 +19,7 @@ final class DebianPackages: Sendable {
     /// - Parameter read: gives the fields `Package` and `Gstreamer-…` of packages, a line each.
     init(read: @escaping @Sendable () -> String) { self.read = read }
 
-    func package(ofElement name: String) -> String? { loaded().elements[name] }
+    package func package(ofElement name: String) -> String? { loaded().elements[name] }
 
     func package(ofURI name: String, isSink: Bool) -> String? {
         isSink ? loaded().uriSinks[name] : loaded().uriSources[name]

@@ -1,0 +1,73 @@
+import Foundation
+import MediaGraph
+
+/// What is looked after, and what it lacks.
+struct Checkup: Encodable {
+    /// Something one may want to do, or a description's file.
+    var title: String
+    var findings: [Finding]
+
+    /// Without a description: what people use a machine for.
+    static func general() -> [Checkup] {
+        areas.map { title, elements in
+            Checkup(title: title, findings: unique(elements.compactMap { ElementFinding.find($0) }))
+        } + [rooms, pictures]
+    }
+
+    private static let areas: [(String, [String])] = [
+        (
+            "MediaGraph's nodes",
+            ["appsrc", "appsink", "videoconvertscale", "audioconvert", "audioresample", "audiomixer", "alpha"]
+        ),
+        ("cameras", ["v4l2src", "jpegdec"]),
+        ("microphones and speakers of the sound server", ["pulsesrc", "pulsesink"]),
+        ("microphones and speakers by ALSA", ["alsasrc", "alsasink"]),
+        ("screens and windows", ["ximagesrc", "ximagesink"]),
+        ("recordings", ["matroskamux", "vp8enc", "x264enc", "opusenc", "wavenc", "pngenc"]),
+    ]
+
+    /// A description's elements, each with the properties that it has there.
+    static func of(_ description: Description, _ title: String, _ variables: [String: String]) throws -> Checkup {
+        var values = variables
+        // A value that is still to be given says nothing about the machine.
+        for variable in description.variables where values[variable.name] == nil && variable.defaultValue == nil {
+            values[variable.name] = "unknown"
+        }
+        let outline = try description.outline(with: values)
+        let findings = outline.elements.filter { $0.kind == .element }.compactMap { element in
+            ElementFinding.find(element.factory, element.properties.map { ($0.name, $0.value) })
+        }
+        return Checkup(title: title, findings: unique(findings))
+    }
+
+    private static var rooms: Checkup {
+        let environment = ProcessInfo.processInfo.environment
+        guard let folder = environment["XDG_RUNTIME_DIR"], !folder.isEmpty else {
+            return Checkup(title: "rooms that several programs share", findings: [])
+        }
+        let isUsable = access(folder, W_OK | X_OK) == 0
+        return Checkup(
+            title: "rooms that several programs share",
+            findings: isUsable
+                ? []
+                : [
+                    Finding(
+                        problem: "XDG_RUNTIME_DIR=\(folder) can't be written",
+                        mend: "log in as yourself, or unset XDG_RUNTIME_DIR")
+                ])
+    }
+
+    private static var pictures: Checkup {
+        let folders = ProcessInfo.processInfo.environment["PATH"]?.split(separator: ":") ?? []
+        let hasDot = folders.contains { FileManager.default.isExecutableFile(atPath: "\($0)/dot") }
+        return Checkup(
+            title: "mediagraph graph",
+            findings: hasDot
+                ? [] : [Finding(problem: "there is no program dot", mend: "sudo apt-get install graphviz")])
+    }
+
+    private static func unique(_ findings: [Finding]) -> [Finding] {
+        var seen: Set<Finding> = []
+        return findings.filter { seen.insert($0).inserted }
+    }
+}

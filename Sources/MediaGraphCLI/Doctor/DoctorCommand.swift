@@ -1,0 +1,78 @@
+import ArgumentParser
+import Foundation
+import GStreamer
+import MediaGraph
+
+/// `mediagraph doctor`: what this machine lacks, and the command that mends it.
+struct DoctorCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor",
+        abstract: "Say what this machine lacks for a description, and how to mend it.",
+        discussion: """
+            Plugins, devices, servers and permissions. With descriptions: what each of them needs; devices that they name are \
+            opened for a moment. Without: what people use cameras, sound, screens, files and rooms with.
+
+            With --json one object: "checkups", each with title and findings (problem, mend).
+
+            EXAMPLES
+              mediagraph doctor
+              mediagraph doctor Pipelines/privacy-camera.pipeline CAMERA=/dev/video2
+
+            EXIT STATUS
+              0    nothing is lacking
+              1    something is
+              2    a description can't be read, or isn't there
+              64   the command line is wrong
+            """)
+
+    @Argument(
+        help: ArgumentHelp("Files or descriptions, and values of variables.", valueName: "file|description|NAME=value"),
+        completion: .file(extensions: ["pipeline"]))
+    var words: [String] = []
+
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    private struct Report: Encodable {
+        var checkups: [Checkup]
+    }
+
+    func validate() throws { _ = try inputs() }
+
+    func run() throws {
+        try Nodes.register()
+        let checkups = try inputs().map { try checkup($0) }
+        let all = checkups.isEmpty ? Checkup.general() : checkups
+        if json {
+            JSONLine.print(Report(checkups: all))
+        } else {
+            let style = Style(for: .standardOutput)
+            StandardStreams.write(all.map { Self.text($0, style) }.joined(), to: .standardOutput)
+        }
+        if all.contains(where: { !$0.findings.isEmpty }) { throw ExitStatus.failure.exitCode }
+    }
+
+    private func inputs() throws -> [DescriptionInput] {
+        let rest = CommandWords(words).rest
+        guard !rest.isEmpty else { return [] }
+        do { return try DescriptionInput.several(rest) } catch { throw ValidationError("\(error)") }
+    }
+
+    private func checkup(_ input: DescriptionInput) throws -> Checkup {
+        do {
+            return try Checkup.of(try input.load(), input.label, CommandWords(words).variables)
+        } catch {
+            DiagnosticReport(printsJSON: json).error("\(error)")
+            throw ExitStatus.wrongInput.exitCode
+        }
+    }
+
+    private static func text(_ checkup: Checkup, _ style: Style) -> String {
+        let title = TextWidth.printable(checkup.title)
+        guard !checkup.findings.isEmpty else { return "\(style.paint("ok", .good))    \(title)\n" }
+        let lines = checkup.findings.map { finding in
+            "      \(TextWidth.printable(finding.problem))\n      → \(style.paint(TextWidth.printable(finding.mend), .name))\n"
+        }
+        return "\(style.paint("lacks", .warning)) \(title)\n" + lines.joined()
+    }
+}
