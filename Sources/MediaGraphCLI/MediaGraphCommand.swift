@@ -20,7 +20,10 @@ struct MediaGraphCommand: AsyncParsableCommand {
               mediagraph run videosource handler=counter ! fakesink --duration 5
             """,
         version: "mediagraph \(MediaGraphVersion.current) (GStreamer \(GStreamerRuntime.version))",
-        subcommands: [RunCommand.self, CheckCommand.self, InspectCommand.self, GraphCommand.self, DevicesCommand.self, DoctorCommand.self])
+        subcommands: [
+            RunCommand.self, CheckCommand.self, InspectCommand.self, GraphCommand.self, DevicesCommand.self,
+            DoctorCommand.self,
+        ])
 
     static func main() async {
         StandardStreams.openMissing()

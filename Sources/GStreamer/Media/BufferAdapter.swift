@@ -17,9 +17,14 @@ public final class BufferAdapter {
 
     public func push(_ buffer: consuming Buffer) { gst_adapter_push(adapter, buffer.take()) }
 
-    /// The first `count` bytes, without timestamps; `nil` when there are fewer.
+    /// The first `count` bytes, without timestamps, and without what was said of the buffers that they come from: gaps and
+    /// discontinuities. `nil` when there are fewer.
     public func take(_ count: Int) -> Buffer? {
-        gst_adapter_take_buffer(adapter, gsize(count)).map { Buffer(taking: $0).writable() }
+        gst_adapter_take_buffer(adapter, gsize(count)).map { raw in
+            let piece = Buffer(taking: raw).writable()
+            piece.access.clearFlags()
+            return piece
+        }
     }
 
     /// Leaves out the first `count` bytes, which must be there.

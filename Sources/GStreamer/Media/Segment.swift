@@ -58,6 +58,24 @@ public struct Segment: Equatable, @unchecked Sendable {
     }
 }
 
+extension Segment {
+    /// Whether all of a buffer lies in it. One without a timestamp does, and so does any in a segment that doesn't count time.
+    public func contains(_ buffer: BufferAccess) -> Bool {
+        guard raw.format == GST_FORMAT_TIME, let begin = buffer.presentationTimestamp?.nanoseconds else { return true }
+        let end = begin + (buffer.duration?.nanoseconds ?? 0)
+        return begin >= raw.start && (raw.stop == .max || end <= raw.stop)
+    }
+}
+
+extension BufferAccess {
+    /// The part of an audio buffer that lies in the segment, by reference; `nil` where none does.
+    public func clipped(to segment: Segment, _ info: AudioInfo) -> Buffer? {
+        withUnsafePointer(to: segment.raw) {
+            gst_audio_buffer_clip(gst_buffer_ref(raw), $0, gint(info.rate), gint(info.bytesPerFrame))
+        }.map { Buffer(taking: $0) }
+    }
+}
+
 extension Sample {
     /// Whether its segment is this one.
     public func has(_ segment: Segment?) -> Bool {

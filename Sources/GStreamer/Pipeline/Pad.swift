@@ -45,16 +45,17 @@ public final class Pad: ObjectReference, @unchecked Sendable {
     public var peer: Pad? { gst_pad_get_peer(pad).map { Pad(taking: $0) } }
     public var parent: Element? { gst_pad_get_parent_element(pad).map { Element(taking: $0) } }
 
-    /// A LATENCY query upstream: whether what comes in is live, and how much later than its timestamps it may come. `nil`
-    /// when nobody answered.
-    public func upstreamLatency() -> (isLive: Bool, minimum: ClockTime)? {
+    /// A LATENCY query upstream: whether what comes in is live, and how much later than its timestamps it comes at least; at
+    /// most, where what is upstream can't keep any amount. `nil` when nobody answered.
+    public func upstreamLatency() -> (isLive: Bool, minimum: ClockTime, maximum: ClockTime?)? {
         let query = gst_query_new_latency()
         defer { gst_query_unref(query) }
         guard gst_pad_peer_query(pad, query) != 0 else { return nil }
         var isLive: gboolean = 0
         var minimum: GstClockTime = 0
-        gst_query_parse_latency(query, &isLive, &minimum, nil)
-        return (isLive != 0, ClockTime(raw: minimum) ?? .zero)
+        var maximum: GstClockTime = 0
+        gst_query_parse_latency(query, &isLive, &minimum, &maximum)
+        return (isLive != 0, ClockTime(raw: minimum) ?? .zero, ClockTime(raw: maximum))
     }
 
     /// Whether what is upstream of this sink pad is still to be linked, as behind a demuxer whose pads come with the data.

@@ -2,7 +2,7 @@ import CGStreamer
 
 /// What stands at a pad and sees all that comes in before the pad's element has it. Set with `Pad.setTap`.
 ///
-/// Calls are on the streaming thread, the pad's stream lock held, but for flushes. A class, not a protocol: a call through an
+/// A list of buffers comes one by one. Calls are on the streaming thread, the pad's stream lock held, but for flushes. A class, not a protocol: a call through an
 /// existential takes more for each buffer.
 ///
 /// `@unchecked Sendable`: it has no state of its own; a subclass says what guards its.
@@ -44,7 +44,8 @@ open class PadTap: @unchecked Sendable {
         }
     }
 
-    fileprivate func probe(_ info: inout GstPadProbeInfo) -> GstPadProbeReturn {
+    fileprivate func probe(_ pad: UnsafeMutablePointer<GstPad>, _ info: inout GstPadProbeInfo) -> GstPadProbeReturn {
+        if info.type.rawValue & GST_PAD_PROBE_TYPE_BUFFER_LIST.rawValue != 0 { return takeApart(&info, pad) }
         guard info.type.rawValue & GST_PAD_PROBE_TYPE_BUFFER.rawValue != 0 else {
             guard let event = gst_pad_probe_info_get_event(&info).flatMap(Event.init) else { return GST_PAD_PROBE_OK }
             return received(event) ? GST_PAD_PROBE_OK : GST_PAD_PROBE_DROP
@@ -57,6 +58,19 @@ open class PadTap: @unchecked Sendable {
         gst_buffer_unref(buffer.raw)
         info.data = nil
         info.ABI.abi.flow_ret = result.raw
+        return GST_PAD_PROBE_HANDLED
+    }
+
+    /// As a pad does whose element takes no lists: each buffer comes in by itself, by this tap too.
+    private func takeApart(_ info: inout GstPadProbeInfo, _ pad: UnsafeMutablePointer<GstPad>) -> GstPadProbeReturn {
+        guard let list = gst_pad_probe_info_get_buffer_list(&info) else { return GST_PAD_PROBE_OK }
+        var flow = GST_FLOW_OK
+        for index in 0..<gst_buffer_list_length(list) where flow == GST_FLOW_OK {
+            flow = gst_pad_chain(pad, gst_buffer_ref(gst_buffer_list_get(list, index)))
+        }
+        gst_buffer_list_unref(list)
+        info.data = nil
+        info.ABI.abi.flow_ret = flow
         return GST_PAD_PROBE_HANDLED
     }
 }
@@ -79,15 +93,15 @@ public struct PassingBuffer: ~Copyable {
 }
 
 extension Pad {
-    /// Puts `tap` before the pad, for as long as the pad lives. For a pad that takes buffers one by one.
+    /// Puts `tap` before the sink pad, for as long as the pad lives.
     public func setTap(_ tap: PadTap) {
         let types =
-            GST_PAD_PROBE_TYPE_BUFFER.rawValue | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM.rawValue
-            | GST_PAD_PROBE_TYPE_EVENT_FLUSH.rawValue
+            GST_PAD_PROBE_TYPE_BUFFER.rawValue | GST_PAD_PROBE_TYPE_BUFFER_LIST.rawValue
+            | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM.rawValue | GST_PAD_PROBE_TYPE_EVENT_FLUSH.rawValue
         gst_pad_add_probe(
             pad, GstPadProbeType(rawValue: types),
-            { _, info, context in
-                Unmanaged<PadTap>.fromOpaque(context!)._withUnsafeGuaranteedRef { $0.probe(&info!.pointee) }
+            { pad, info, context in
+                Unmanaged<PadTap>.fromOpaque(context!)._withUnsafeGuaranteedRef { $0.probe(pad!, &info!.pointee) }
             }, Unmanaged.passRetained(tap).toOpaque(), { Unmanaged<PadTap>.fromOpaque($0!).release() })
     }
 

@@ -12,6 +12,8 @@ open class InputPadDelegate: @unchecked Sendable {
     open func formatChanged(_ caps: Caps) -> Bool { true }
     /// One buffer, with the running time of its timestamp.
     open func received(_ buffer: consuming Buffer, at runningTime: ClockTime?) -> FlowReturn { .ok }
+    /// A buffer came whose timestamps are no times.
+    open func receivedWithoutTime() -> FlowReturn { .error }
     open func reachedEndOfStream() {}
     open func flush(_ isStarting: Bool) {}
     /// `received` must return `flushing` at once, and until it is taken back: the end of data flow, and its beginning.
@@ -78,6 +80,10 @@ private final class Input {
     }
 
     func chain(_ raw: UnsafeMutablePointer<GstBuffer>) -> GstFlowReturn {
+        guard segment.format == GST_FORMAT_TIME else {
+            gst_buffer_unref(raw)
+            return delegate.receivedWithoutTime().raw
+        }
         let time = ClockTime(raw: gst_segment_to_running_time(&segment, GST_FORMAT_TIME, raw.pointee.pts))
         return delegate.received(Buffer(taking: raw), at: time).raw
     }

@@ -103,15 +103,18 @@ public struct Description: Sendable {
     }
 
     private static func described(_ parsed: ParsedDescription, _ locator: Locator) -> [DescribedElement] {
-        parsed.elements.filter { !$0.isUnknown && !$0.isURI && ElementFactoryInfo.find($0.factory) != nil }.map {
-            element in
+        let outline = DescriptionOutline(parsed)
+        let fed = Set(outline.links.map(\.sink))
+        return parsed.elements.enumerated().filter { _, element in
+            !element.isUnknown && !element.isURI && ElementFactoryInfo.find(element.factory) != nil
+        }.map { index, element in
             DescribedElement(
                 factory: element.factory, name: element.name.flatMap { $0.isUnknown ? nil : $0.value },
                 properties: element.properties.map {
                     DescribedProperty(
                         name: $0.name, value: $0.isUnknown ? nil : $0.value, locator: locator, offsets: $0.valueRange)
                 },
-                locator: locator, offsets: element.range)
+                isFed: fed.contains(index), locator: locator, offsets: element.range)
         }
     }
 

@@ -4,12 +4,9 @@ import GStreamer
 /// One look at the machine's devices. It blocks: never in a Swift task.
 enum DeviceProbe {
     static func list() -> [MediaDevice] {
-        let monitor = DeviceMonitor()
-        var found = screens()
-        if monitor.start() {
-            found += monitor.devices.compactMap(device)
-            monitor.stop()
-        }
+        let monitor = SharedDeviceMonitor.shared.hold()
+        defer { SharedDeviceMonitor.shared.release() }
+        let found = screens() + monitor.devices.compactMap(device)
         let order = MediaDevice.Kind.allCases
         func rank(_ device: MediaDevice) -> (Int, Int, Int, String) {
             (

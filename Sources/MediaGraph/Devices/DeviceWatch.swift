@@ -10,11 +10,11 @@ final class DeviceWatch: Sendable {
         var known: [MediaDevice.ID: MediaDevice] = [:]
         var isStopped = false
         var isLooking = false
+        var holdsMonitor = false
         var places = ""
     }
 
     private let queue: DispatchQueue
-    private let monitor = DeviceMonitor()
     private let state = Mutex(State())
     private let changed: @Sendable (DeviceChange) -> Void
 
@@ -24,10 +24,11 @@ final class DeviceWatch: Sendable {
     }
 
     func start() {
-        monitor.onChange { [weak self] in self?.lookSoon() }
+        SharedDeviceMonitor.shared.add({ [weak self] in self?.lookSoon() }, of: self)
         queue.async { [self] in
             guard !state.withLock({ $0.isStopped }) else { return }
-            _ = monitor.start()
+            _ = SharedDeviceMonitor.shared.hold()
+            state.withLock { $0.holdsMonitor = true }
             look()
             comparePlacesLater()
         }
@@ -35,7 +36,10 @@ final class DeviceWatch: Sendable {
 
     func stop() {
         state.withLock { $0.isStopped = true }
-        queue.async { [monitor] in monitor.stop() }
+        SharedDeviceMonitor.shared.removeListener(of: self)
+        queue.async { [self] in
+            if state.withLock({ $0.holdsMonitor }) { SharedDeviceMonitor.shared.release() }
+        }
     }
 
     /// A device often comes with several messages.

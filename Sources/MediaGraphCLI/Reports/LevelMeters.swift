@@ -4,6 +4,15 @@ import MediaGraph
 
 /// The levels that `virtualspeaker handler=level` measures, as a meter for each stream.
 struct LevelMeters {
+    private struct Name: Hashable {
+        var node: String
+        /// A user may be called what a stream is.
+        var stream: String
+        var user: String?
+
+        var text: String { TextWidth.printable("\(node) \(user ?? stream)") }
+    }
+
     private struct Level {
         var rms: Double
         var peak: Double
@@ -16,13 +25,13 @@ struct LevelMeters {
     private static let barWidth = 24
 
     /// By node and stream, in the order in which they were first heard.
-    private var names: [String] = []
-    private var levels: [String: Level] = [:]
+    private var names: [Name] = []
+    private var levels: [Name: Level] = [:]
 
     /// Takes a node's message; false when it is no level. A stream that has ended has none any more.
     mutating func add(_ node: String, _ message: Structure) -> Bool {
         guard let stream = message["stream", as: String.self] else { return false }
-        let name = "\(node) \(message["user", as: String.self] ?? stream)"
+        let name = Name(node: node, stream: stream, user: message["user", as: String.self])
         if message.name == Self.statusName, message["on"] == false {
             names.removeAll { $0 == name }
             levels[name] = nil
@@ -38,10 +47,10 @@ struct LevelMeters {
     /// A line for each stream, no wider than `width`, and no more than `height` of them.
     func lines(style: Style, width: Int, height: Int) -> [ProgressTable.Line] {
         let shown = names.suffix(max(0, height))
-        let longest = min(24, shown.map { TextWidth.columns($0) }.max() ?? 0)
+        let longest = min(24, shown.map { TextWidth.columns($0.text) }.max() ?? 0)
         return shown.map { name in
             let level = levels[name]!
-            let text = TextWidth.padded(TextWidth.truncated(TextWidth.printable(name), to: longest), to: longest)
+            let text = TextWidth.padded(TextWidth.truncated(name.text, to: longest), to: longest)
             let numbers = "\(Self.decibels(level.rms)) dB, peak \(Self.decibels(level.peak)) dB"
             let line = TextWidth.truncated("  \(text)  \(Self.bar(level.rms))  \(numbers)", to: width)
             // Clipped, or as good as.

@@ -64,7 +64,7 @@ import Testing
             log=$SOUND_DIR/log
             mediagraph devices --watch --json >"$log" & watch=$!
             trap 'kill $watch 2>/dev/null || true' EXIT
-            waits() { for _ in $(seq 1200); do if grep -q "$1" "$log"; then return; fi; sleep 0.05; done; exit 9; }
+            waits() { for _ in $(seq 1200); do if grep -q "$1" "$log"; then return; fi; sleep 0.05; done; cat "$log" >&2; exit 9; }
             waits '"path":"speaker".*"added"'
             module=$(pactl load-module module-null-sink sink_name=headset sink_properties=device.description=Headset)
             waits '"path":"headset".*"added"'

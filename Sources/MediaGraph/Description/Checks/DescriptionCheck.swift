@@ -12,6 +12,8 @@ public struct DescribedElement: Sendable {
     /// The name that it was given.
     public let name: String?
     public let properties: [DescribedProperty]
+    /// Whether something is linked to a sink pad of it.
+    public let isFed: Bool
     let locator: Locator
     let offsets: Range<Int>
 

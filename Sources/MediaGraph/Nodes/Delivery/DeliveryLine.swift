@@ -82,7 +82,14 @@ final class DeliveryLine<Receiver: DeliveryReceiver>: Sendable {
         monitor.wait { $0.admit(on: currentThread(), frame) }!
     }
 
-    func admit(_ signal: Receiver.Signal) -> State.Admission { monitor.wait { $0.admit(signal, on: currentThread()) }! }
+    /// The same for one who may have to go meanwhile.
+    func admit(unless isGone: () -> Bool, _ frame: () -> Receiver.Frame) -> State.Admission {
+        monitor.wait { isGone() ? .ignored : $0.admit(on: currentThread(), frame) }!
+    }
+
+    func admit(_ signal: Receiver.Signal, unless isGone: () -> Bool = { false }) -> State.Admission {
+        monitor.wait { isGone() ? .ignored : $0.admit(signal, on: currentThread()) }!
+    }
 
     @inline(__always)
     func leave(_ outcome: DeliveryOutcome) {

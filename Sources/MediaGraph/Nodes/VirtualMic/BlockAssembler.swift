@@ -193,13 +193,13 @@ final class BlockAssembler {
         return buffer
     }
 
-    /// A flush: what waits is lost, and a live stream's next block begins anew.
-    func reset(isLive: Bool) {
+    /// A flush: what waits is lost, and the next block begins anew.
+    func reset() {
         waiting.clear()
         _ = converter?.drain()
         _ = resampler?.drain()
         (silence, excess) = (0, 0)
         drift.pause()
-        if isLive { timeline.end() }
+        timeline.end()
     }
 }

@@ -62,7 +62,10 @@ final class DeviceInput: InputPadDelegate, @unchecked Sendable {
         do throws(MediaGraphError) {
             let verdict = try process(block, processor, info, format, runningTime)
             switch verdict {
-            case .pass: return .ok
+            case .pass:
+                // What was silence may not be any more.
+                block.isGap = false
+                return .ok
             case .drop:
                 block.silence()
                 gate.statistics.countDrop()
@@ -116,6 +119,13 @@ final class DeviceInput: InputPadDelegate, @unchecked Sendable {
                 }
             }
         }
+    }
+
+    override func receivedWithoutTime() -> FlowReturn {
+        gate.owner.postError(
+            .processing,
+            "\(gate.owner.name): its sink takes streams in time format only: put rawaudioparse behind a file of bytes")
+        return .error
     }
 
     override func reachedEndOfStream() { if !isReplaced { gate.endOfStreamRequested() } }

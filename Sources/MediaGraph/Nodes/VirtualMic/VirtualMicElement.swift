@@ -18,10 +18,12 @@ final class VirtualMicElement: PushSource, ConfigurableElement, @unchecked Senda
     private let device: DeviceInput
     /// The `sink`, once it was asked for.
     private let input = Mutex<InputPad?>(nil)
+    private let hasInput = Atomic<Bool>(false)
     /// The processor from Swift: stays for the next run too.
     private let processor = Mutex<AudioProcessorHandle?>(nil)
-    /// How late the device's sound comes anyway.
+    /// How late the device's sound comes anyway, and how late it may come: what is upstream keeps that much.
     private let upstreamLatency = Atomic<UInt64>(0)
+    private let upstreamMaximum = Atomic<UInt64>(0)
     /// There was a flush that the streaming thread hasn't seen.
     private let isFlushed = Atomic<Bool>(false)
     /// How long sound stays here beyond its time, for LATENCY.
@@ -94,16 +96,20 @@ final class VirtualMicElement: PushSource, ConfigurableElement, @unchecked Senda
             postWarning(.settings, "\(self.name): its sink must be linked before it runs")
             return nil
         }
-        let pad = input.withLock { input -> InputPad? in
-            guard input == nil else { return nil }
-            input = InputPad("sink", on: instance, delegate: device)
-            return input
+        guard !hasInput.exchange(true, ordering: .acquiringAndReleasing) else {
+            postWarning(.settings, "\(self.name) has one sink, which is taken")
+            return nil
         }
-        if pad == nil { postWarning(.settings, "\(self.name) has one sink, which is taken") }
+        // Whoever hears of the new pad may ask the element anything.
+        let pad = InputPad("sink", on: instance, delegate: device)
+        input.withLock { $0 = pad }
         return pad?.requested
     }
 
-    override func releasePad(_ pad: GhostPad) { input.withLock { $0.take() }?.remove() }
+    override func releasePad(_ pad: GhostPad) {
+        input.withLock { $0.take() }?.remove()
+        hasInput.store(false, ordering: .releasing)
+    }
 
     func validate(_ proposed: MicSettings, changing property: String) throws(PropertyRefused) {
         if property == "handler" { try lifecycle.validate(handler: proposed.handler) }
@@ -189,7 +195,9 @@ final class VirtualMicElement: PushSource, ConfigurableElement, @unchecked Senda
         let settings = settings.current
         guard settings.pace == .live else { return (false, .zero, nil) }
         let heard = device.isReplaced ? nil : input.withLock { $0 }
-        upstreamLatency.store(heard?.pad.upstreamLatency()?.minimum.nanoseconds ?? 0, ordering: .relaxed)
+        let upstream = heard?.pad.upstreamLatency()
+        upstreamLatency.store(upstream?.minimum.nanoseconds ?? 0, ordering: .relaxed)
+        upstreamMaximum.store((upstream?.maximum ?? upstream?.minimum)?.nanoseconds ?? 0, ordering: .relaxed)
         let minimum =
             settings.jitter + delay.load(ordering: .relaxed) + upstreamLatency.load(ordering: .relaxed)
         return (
@@ -237,7 +245,7 @@ final class VirtualMicElement: PushSource, ConfigurableElement, @unchecked Senda
     /// `nil`: nothing has come in time.
     private func next() -> AudioGate.Step? {
         guard isLive, isOn, assembler.timeline.hasBegun, element.currentRunningTime != nil else { return gate.next() }
-        let allowed = jitter.nanoseconds + upstreamLatency.load(ordering: .relaxed)
+        let allowed = jitter.nanoseconds + upstreamMaximum.load(ordering: .relaxed)
         return gate.next(by: ClockTime(nanoseconds: assembler.due.nanoseconds + allowed))
     }
 
@@ -325,10 +333,10 @@ final class VirtualMicElement: PushSource, ConfigurableElement, @unchecked Senda
         }
     }
 
-    /// What waits is lost, and a live stream's next block says itself when it is.
+    /// What waits is lost, and the next block says itself when it is.
     private func flush() {
         discardPostponed()
-        assembler.reset(isLive: isLive)
+        assembler.reset()
     }
 
     /// One piece, at its time. False: a flush came before.

@@ -39,6 +39,8 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
     let owner: WeakElement
     private let line = DeliveryLine<SpeakerDelivery>()
     private let run = Mutex(Run())
+    /// Those whose streams are being flushed.
+    private let flushing = Mutex<Set<ObjectIdentifier>>([])
     /// Set while no data flows.
     private(set) var format: Format?
     private var consumer: AudioConsumerHandle?
@@ -47,6 +49,8 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
     // In a callback.
     private var told: [UInt64: SpeakerChannel] = [:]
     private var hasFailed = false
+    /// The end has been told, and nothing since.
+    private var hasFinished = false
     /// What a callback has brought about itself, by releasing a pad: told when it has returned.
     private var afterCallback: [Signal] = []
 
@@ -62,8 +66,8 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
         self.format = format
         self.consumer = consumer
         told = [:]
-        hasFailed = false
-        isLive = false
+        (hasFailed, hasFinished, isLive) = (false, false, false)
+        flushing.withLock { $0 = [] }
         run.withLock { $0 = Run(phase: .armed, settings: settings) }
         consumer?.start(.block, maxFrames: Int(settings.maxFrames))
         line.arm { consumer?.resume() }
@@ -100,8 +104,12 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
 
     // MARK: From the taps, on the streaming threads
 
-    func receive(_ buffer: BufferAccess, of channel: SpeakerChannel, runningTime: ClockTime?) -> FlowReturn {
-        switch line.admit({
+    /// `isGone` is asked at each `wake`: whoever leaves waits for nobody's callback.
+    func receive(
+        _ buffer: BufferAccess, of channel: SpeakerChannel, runningTime: ClockTime?,
+        unless isGone: () -> Bool = { false }
+    ) -> FlowReturn {
+        switch line.admit(unless: isGone, {
             Block(channel: channel, buffer: UnmanagedBuffer(buffer.retained), runningTime: runningTime)
         }) {
         case .deliver:
@@ -116,9 +124,11 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
         }
     }
 
-    func receive(_ signal: Signal) {
+    func wake() { line.change { _ in } }
+
+    func receive(_ signal: Signal, unless isGone: () -> Bool = { false }) {
         guard !line.isInCallback else { return afterCallback.append(signal) }
-        switch line.admit(signal) {
+        switch line.admit(signal, unless: isGone) {
         case .deliver: line.leave(tellPostponed(after: tell(signal)))
         case .queued, .ignored, .failed: break
         }
@@ -128,14 +138,19 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
     /// that.
     func waitForEnd() { if !line.isInCallback { line.waitForEnd() } }
 
-    /// One stream is flushed; the others go on.
-    func flushStarted(_ channel: SpeakerChannel?) {
+    /// The stream that comes by `tap` is flushed; the others go on.
+    func flushStarted(_ tap: ObjectIdentifier, _ channel: SpeakerChannel?) {
+        flushing.withLock { _ = $0.insert(tap) }
         line.hold(.paused) { consumer?.interrupt() }
         guard let channel else { return }
         line.change { $0.removeFrames { $0.channel === channel } }
     }
 
-    func flushStopped() { line.release(.paused) { consumer?.resume() } }
+    /// Or it goes in the midst of a flush.
+    func flushStopped(_ tap: ObjectIdentifier) {
+        let isLast = flushing.withLock { $0.remove(tap) != nil && $0.isEmpty }
+        if isLast { line.release(.paused) { consumer?.resume() } }
+    }
 
     /// Blocks come again after the end.
     func reopen() { line.change { if $0.phase == .ended { _ = $0.reopen() } } }
@@ -168,6 +183,7 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
         _ buffer: BufferAccess, _ channel: SpeakerChannel, _ runningTime: ClockTime?
     ) -> DeliveryOutcome {
         guard let format else { return .passed }
+        hasFinished = false
         if told[channel.number] == nil { changeStatus(channel, true) }
         let began = monotonicNanoseconds()
         if isLive, let runningTime, let now = owner.element?.currentRunningTime {
@@ -203,6 +219,8 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
             changeStatus(channel, on)
             return .passed
         case .end:
+            guard !hasFinished else { return .ended }
+            hasFinished = true
             for channel in told.values.sorted(by: { $0.number < $1.number }) { changeStatus(channel, false) }
             do throws(MediaGraphError) {
                 try consumer?.finish()

@@ -48,7 +48,9 @@ final class SpeakerMix: Sendable {
 
     // MARK: The run
 
-    func start(_ format: AudioInfo) {
+    /// A live mix waits so much longer for streams that are late.
+    func start(_ format: AudioInfo, latency: UInt64) {
+        try? mixer.setProperty("latency", to: latency)
         let rest = "rate=\(format.rate), channels=\(format.channels), layout=interleaved"
         try? mixed.setProperty("caps", parsing: "audio/x-raw, format=\(AudioFormat.f32.gstreamerName), \(rest)")
         try? delivered.setProperty("caps", parsing: "audio/x-raw, format=\(AudioFormat.s16.gstreamerName), \(rest)")
@@ -61,7 +63,11 @@ final class SpeakerMix: Sendable {
 
     func stop() {
         if let pad = keeper.withLock({ $0.take() }) { mixer.releasePad(pad) }
-        releaseDrained()
+        // What wasn't mixed never will be, and a pad that nobody feeds would hold up the next run.
+        for pad in draining.withLock({ pads in
+            defer { pads = [] }
+            return pads
+        }) { mixer.releasePad(pad) }
     }
 
     // MARK: Users
@@ -199,9 +205,9 @@ final class SpeakerMixTap: PadTap, @unchecked Sendable {
         case .streamStart(let start): channel = SpeakerChannel(.mixed, start)
         case .segment(let segment): self.segment = segment
         case .endOfStream: ended()
-        case .flushStart: delivery.flushStarted(channel)
+        case .flushStart: delivery.flushStarted(ObjectIdentifier(self), channel)
         case .flushStop:
-            delivery.flushStopped()
+            delivery.flushStopped(ObjectIdentifier(self))
             delivery.reopen()
         case .caps, .custom: break
         }

@@ -7,4 +7,6 @@ struct SpeakerSettings: Sendable {
     var memoryMode = MemoryMode.stack
     var backPressure = BackPressure.auto
     var maxFrames: Int32 = 200
+    /// Nanoseconds.
+    var latency: UInt64 = 0
 }

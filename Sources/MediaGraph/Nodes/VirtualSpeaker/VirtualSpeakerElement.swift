@@ -19,6 +19,8 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
         /// From `handler=`: made anew for each run.
         var named: AudioConsumerHandle?
         var inputs: [String: (pad: GhostPad, input: SpeakerInput)] = [:]
+        /// Names of pads that are being made.
+        var reserved: Set<String> = []
         /// Where the shared stream ends.
         var sharedEnd: SpeakerEnd?
         var source: GhostPad?
@@ -27,6 +29,7 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
         var current: AudioConsumerHandle? { attached ?? named }
         var users: [SpeakerInput] { inputs.values.map(\.input).filter { !$0.isShared } }
         var shared: SpeakerInput? { inputs["shared"]?.input }
+        func has(_ pad: String) -> Bool { inputs[pad] != nil || reserved.contains(pad) }
     }
 
     private let state = Mutex(State())
@@ -72,6 +75,10 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
                 .setting(
                     "max-frames", of: Self.self, \.maxFrames, range: .values(1...100_000),
                     "Blocks that may wait for the handler, of all streams together"),
+                .setting(
+                    "latency", of: Self.self, \.latency, range: .values(0...10_000_000_000),
+                    changes: .untilInitialized,
+                    "Nanoseconds that a live mix waits for streams that come later than they say; then they are lost to it"),
                 .readOnly(
                     "stats", of: Self.self, default: Structure("mediagraph-stats"),
                     """
@@ -201,7 +208,7 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
         }
         lateSamples.store(0, ordering: .relaxed)
         reported.withLock { $0 = [:] }
-        mix.start(info)
+        mix.start(info, latency: settings.latency)
         tap.start()
         delivery.start(settings, consumer, .init(info: info, caps: info.caps))
         // Who is linked is waited for; who isn't may come later. A graph that isn't live mixes from its very beginning.
@@ -243,8 +250,10 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
         let padName = state.withLock { state -> String? in
             let name =
                 isShared
-                ? "shared" : name ?? (0...).lazy.map { "user_\($0)" }.first { state.inputs[$0] == nil }!
-            return state.inputs[name] == nil ? name : nil
+                ? "shared" : name ?? (0...).lazy.map { "user_\($0)" }.first { !state.has($0) }!
+            guard !state.has(name) else { return nil }
+            state.reserved.insert(name)
+            return name
         }
         guard let padName else {
             postWarning(.settings, "\(self.name): \(name ?? template) is linked already")
@@ -254,7 +263,10 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
             ElementClass.implementation(of: instance.element, as: Self.self).inputChanged(change, isShared: isShared)
         }
         return addSinkPad(padName, template: template) { pad in
-            state.withLock { $0.inputs[padName] = (pad, input) }
+            state.withLock { state in
+                state.reserved.remove(padName)
+                state.inputs[padName] = (pad, input)
+            }
             pad.onQuery { [instance] query in
                 switch query {
                 case .caps: .caps(ElementClass.implementation(of: instance.element, as: Self.self).acceptedCaps)
