@@ -4,7 +4,7 @@ import MediaGraph
 import Synchronization
 import Testing
 
-@Suite struct BotTests {
+@Suite(.timeLimit(.minutes(2))) struct BotTests {
     /// Sees and hears the bot: its frame's luma at the left and at the right, and how often its sound crosses zero.
     private final class Witness: SessionDelegate, RawDataDelegate {
         private let state = Mutex<(left: UInt8, right: UInt8, pitch: Double)>((0, 0, 0))
