@@ -10,12 +10,12 @@ public struct MeetingRecorder: Sendable {
     /// Run it to record, and finish it to end: the file is complete then.
     public let graph: Graph
 
-    /// Records `users`, whether they are there already, come later, or leave and come back. `name` is what the others see.
-    public init(room: String, users: [String], output: String, name: String = "recorder") throws(GraphError) {
+    /// Records `users`, whether they are there already, come later, or leave and come back. The others see a user "recorder".
+    public init(room: String, users: [String], output: String) throws(GraphError) {
         // What comes from outside goes in as variables in quotes: it may hold spaces, quotes and exclamation marks.
-        var variables = ["ROOM": room, "NAME": name, "FILE": output]
+        var variables = ["ROOM": room, "FILE": output]
         var text = """
-            mediasession name=call room="${ROOM}" user="${NAME}"
+            mediasession name=call room="${ROOM}" user=recorder
             matroskamux name=file ! filesink location="${FILE}"
             """
         for (index, user) in users.enumerated() {
@@ -25,9 +25,8 @@ public struct MeetingRecorder: Sendable {
         graph = try Graph(text, variables: variables)
     }
 
-    /// A session is silent about who isn't there, and a file's tracks wait for each other. So what fills a track is live by
-    /// itself: black and silence, and the user where there is one, 200 ms after the fact. A compositor shows a picture up to
-    /// one of its own frames early: at 60 a second that is less than anybody sees.
+    /// A file's tracks wait for each other. So what fills a track is live by itself: black and silence, and the user where
+    /// there is one, 200 ms after the fact. A compositor shows a picture up to one of its frames early: here 17 ms at most.
     private static func tracks(of pad: String, _ index: Int) -> String {
         """
 
