@@ -14,7 +14,9 @@ import Testing
         func run(sender: VideoSender) async throws {
             let rate = Fraction(25, 1)
             for number in 0... {
-                try await wait(until: .frame(number, at: rate), sender)
+                while let now = sender.runningTime, now < .frame(number, at: rate) {
+                    try await Task.sleep(for: .milliseconds(2))
+                }
                 let (width, level): (Int, UInt8) = (
                     number / 25 % 2 == 0 ? 160 : 240, (12..<15) ~= number % 25 ? 235 : 16
                 )
@@ -26,18 +28,14 @@ import Testing
             }
         }
 
+        /// The node sets the pace: what is sent ahead makes up for a busy machine.
         func run(sender: AudioSender) async throws {
             for number in 0... {
-                try await wait(until: .milliseconds(UInt64(number) * 10), sender)
                 let level: Int16 = (48..<58) ~= number % 100 ? 16000 : 0
                 try await sender.send(
                     (0..<480).map { $0 / 12 % 2 == 0 ? level : -level }, sampleRate: 48000,
                     timestamp: .milliseconds(UInt64(number) * 10))
             }
-        }
-
-        private func wait(until time: ClockTime, _ sender: MediaSender) async throws {
-            while let now = sender.runningTime, now < time { try await Task.sleep(for: .milliseconds(2)) }
         }
     }
 
@@ -127,7 +125,8 @@ import Testing
 
         let seen = try await play(path, tracks: 3)
         for user in seen.prefix(2) {
-            #expect(user.flashes.count == user.beeps.count)
+            // The last frames of one track may be missing where the other goes on.
+            #expect(abs(user.flashes.count - user.beeps.count) < 2)
             let differences = zip(user.beeps, user.flashes).map { $0 - $1 }
             #expect(differences.allSatisfy { abs($0) < 0.020 }, "\(differences)")
         }
