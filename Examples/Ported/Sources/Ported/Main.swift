@@ -10,7 +10,7 @@ package struct Sample: Sendable {
     package static let all = [
         zoomSourceTask, zoomSourceThread, zoomPreProcessor, zoomMemoryMode, zoomRawDataPipe, zoomPixelBuffer,
         zoomAlphaChannel, zegoCustomRender, agoraFrameObserver, zoomVirtualMic, zoomVirtualSpeaker,
-        zoomShareSource,
+        zoomShareSource, zoomSession,
     ]
 }
 

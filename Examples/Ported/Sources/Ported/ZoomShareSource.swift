@@ -8,7 +8,7 @@ import Synchronization
 // be started is thrown away with the result. Here the task has the sender it was started with, a refusal ends the pump, and
 // `startSharing` throws.
 
-private final class MyShareSource: ShareSource {
+final class MyShareSource: ShareSource {
     private let pumpTask = Mutex<Task<Void, Never>?>(nil)
 
     func shareSendStarted(sender: VideoSender) {

@@ -7,7 +7,7 @@ import Synchronization
 // what became of a frame; 33 ms of sleep and the time that a frame takes make less than 30 frames/s, unevenly stamped.
 // Here a lock holds both; a refusal ends the pump; the declared rate makes even timestamps of uneven arrivals.
 
-private final class MyVideoSource: VideoSource {
+final class MyVideoSource: VideoSource {
     private struct State {
         var sender: VideoSender?
         var pumpTask: Task<Void, Never>?

@@ -8,7 +8,7 @@ import Synchronization
 // pumps running; onStopSend doesn't wait, so a frame may be sent after it. Here each pump has its own flag, and stopSend
 // waits for the thread.
 
-private final class MyVideoSource: VideoSource {
+private final class MyThreadedVideoSource: VideoSource {
     private final class Pump: Sendable {
         let isRunning = Atomic<Bool>(true)
         let ended = DispatchSemaphore(value: 0)
@@ -64,5 +64,5 @@ private final class MyVideoSource: VideoSource {
 extension Sample {
     static let zoomSourceThread = Sample(
         name: "zoom-source-thread", summary: "ZoomVideoSDKVideoSource with a pump that is a thread"
-    ) { frames in try await receive(frames, from: MyVideoSource()) }
+    ) { frames in try await receive(frames, from: MyThreadedVideoSource()) }
 }

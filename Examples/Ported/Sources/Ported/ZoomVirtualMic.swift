@@ -7,7 +7,7 @@ import Synchronization
 // what became of a chunk; and the pump never sleeps, so how fast it sends is left to chance. Here a lock holds both, a refusal
 // ends the pump, and `send` suspends until there is room: the node sets the pace.
 
-private final class MyVirtualMic: VirtualMic {
+final class MyVirtualMic: VirtualMic {
     private struct State {
         var sender: AudioSender?
         var pumpTask: Task<Void, Never>?

@@ -6,7 +6,7 @@ import MediaGraph
 // one takes long ("Play the raw audio here"). Here they come one at a time, a value type with `mutating` calls needs no lock,
 // and a live stream drops what the handler has no time for, counted, while the others go on.
 
-private struct VirtualSpeakerExample: VirtualSpeaker {
+struct VirtualSpeakerExample: VirtualSpeaker {
     let lines: Lines
 
     func mixedAudioReceived(_ rawData: borrowing AudioFrame) {

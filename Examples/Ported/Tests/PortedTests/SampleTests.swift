@@ -36,6 +36,33 @@ import Testing
         #expect(numbers == Array(Set(numbers)).sorted())
     }
 
+    @Test(
+        "SE-1 the ported session: who comes, sends, speaks, shares and leaves is told in order, and comes through its pipe",
+        .timeLimit(.minutes(2)))
+    func session() async throws {
+        let lines = try await lines("zoom-session")
+        func about(_ stream: String) -> [String] {
+            lines.filter { $0.hasPrefix(stream + ": ") }.map { String($0.dropFirst(stream.count + 2)) }
+        }
+        #expect(
+            about("session") == [
+                "joined", "alice joined", "alice shares", "alice has shared", "alice left", "left",
+            ])
+        for (stream, isSize) in [("video of alice", { $0 == 320 }), ("share of alice", { $0 >= 320 })]
+            as [(String, (Int) -> Bool)]
+        {
+            let lines = about(stream)
+            #expect(lines.first == "on" && lines.last == "off" && lines.count >= 7)
+            #expect(
+                lines.dropFirst().dropLast().allSatisfy {
+                    $0.hasSuffix("×180 I420") && isSize(Int($0.split(separator: "×")[0])!)
+                })
+        }
+        for stream in ["mixed audio", "audio of alice"] {
+            #expect(Set(about(stream)) == ["48000 Hz, 1 channel"] && about(stream).count >= 5)
+        }
+    }
+
     @Test("PP-1 the ported pre-processor's watermark is on each frame that leaves, beside the camera's picture")
     func preProcessor() async throws {
         let expected = (0..<5).map { "320×180 I420, watermark 255, beside it \(16 + 2 * $0)" }

@@ -1,0 +1,50 @@
+import ArgumentParser
+import Dispatch
+import Foundation
+import MediaGraph
+import MeetingRecorder
+
+@main
+struct RecordMeeting: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "record-meeting",
+        abstract: "Records picture and sound of a room's users in one file, until Ctrl-C.")
+
+    @Argument(help: "The room.")
+    var room: String
+
+    @Argument(help: "Whom to record: there already, or later.")
+    var users: [String]
+
+    @Option(name: .shortAndLong, help: "The Matroska file.", completion: .file())
+    var output: String = "meeting.mkv"
+
+    func run() async throws {
+        do {
+            let graph = try MeetingRecorder(room: room, users: users, output: output).graph
+            // Ctrl-C ends the stream: what is under way is written, and the file gets its index.
+            signal(SIGINT, SIG_IGN)
+            let interrupt = DispatchSource.makeSignalSource(signal: SIGINT)
+            interrupt.setEventHandler { Task { await graph.finish() } }
+            interrupt.resume()
+            let report = Task {
+                for await event in graph.events {
+                    switch event {
+                    case .userJoined(_, let user) where users.contains(user): say("\(user) is here")
+                    case .userLeft(_, let user) where users.contains(user): say("\(user) has left")
+                    case .warning(let warning): say("warning: \(warning)")
+                    default: break
+                    }
+                }
+            }
+            defer { report.cancel() }
+            try await graph.run()
+            print(output)
+        } catch {
+            say("error: \(error)")
+            throw ExitCode.failure
+        }
+    }
+}
+
+private func say(_ text: String) { FileHandle.standardError.write(Data((text + "\n").utf8)) }
