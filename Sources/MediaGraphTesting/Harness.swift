@@ -63,6 +63,8 @@ public final class Harness {
     /// Events that a test can push.
     public enum Event {
         case endOfStream, flushStart, flushStop, gap(ClockTime, ClockTime), caps(String), segment, streamStart(String)
+        /// From a start up to a stop, as timestamps.
+        case segmentBetween(ClockTime, ClockTime)
         case custom(Structure)
     }
 
@@ -82,6 +84,13 @@ public final class Harness {
         case .segment:
             var segment = GstSegment()
             gst_segment_init(&segment, GST_FORMAT_TIME)
+            raw = gst_event_new_segment(&segment)
+        case .segmentBetween(let start, let stop):
+            var segment = GstSegment()
+            gst_segment_init(&segment, GST_FORMAT_TIME)
+            segment.start = guint64(start.nanoseconds)
+            segment.time = segment.start
+            segment.stop = guint64(stop.nanoseconds)
             raw = gst_event_new_segment(&segment)
         case .streamStart(let id): raw = gst_event_new_stream_start(id)
         case .custom(let structure):

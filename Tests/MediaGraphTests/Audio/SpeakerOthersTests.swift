@@ -1,0 +1,130 @@
+import CMediaGraphABI
+import GStreamer
+import MediaGraphTesting
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import MediaGraph
+
+/// What one user, one pad or one callback may do to the others, which is nothing.
+@Suite struct SpeakerOthersTests {
+    init() throws { try Nodes.register() }
+
+    private static let two = """
+        virtualspeaker name=s backpressure=block max-frames=10
+        audiotestsrc samplesperbuffer=480 ! audio/x-raw,rate=48000,channels=1 ! s.user_anna
+        audiotestsrc samplesperbuffer=480 ! audio/x-raw,rate=48000,channels=1 ! s.user_bob
+        """
+
+    @Test("SP-3 a user who goes in the midst of a flush leaves back-pressure as it was")
+    func goneWhileFlushing() async throws {
+        let graph = try Graph(Self.two)
+        // Nobody reads: blocks wait, and then the users do.
+        let audio = try graph.virtualSpeaker("s").audio
+        try await graph.start()
+        let speaker = try graph.element("s")
+        let frames: @Sendable () -> UInt64 = { NodeCounts(speaker)!.frames }
+        #expect(waitUntil { frames() >= 5 })
+        let pad = try #require(speaker.staticPad("user_bob"))
+        pad.sendFlushStart()
+        speaker.releasePad(pad)
+        // It stands still again, however much anna has to say.
+        var last = frames()
+        #expect(
+            waitUntil {
+                sleepBriefly()
+                sleepBriefly()
+                let isStill = frames() == last
+                last = frames()
+                return isStill
+            })
+        #expect(last < 10_000, "\(last)")
+        withExtendedLifetime(audio) {}
+        await graph.stop()
+    }
+
+    private struct Leaver: VirtualSpeaker {
+        let leave: @Sendable () -> Void
+        func oneWayAudioReceived(_ frame: borrowing AudioFrame, user: SpeakerUser) { if user.name == "bob" { leave() } }
+    }
+
+    @Test("SP-3 a callback may release another user's pad, whose thread waits for that very callback")
+    func releasesAnother() throws {
+        let pipeline = try Pipeline(parsing: Self.two)
+        let speaker = try #require(pipeline.element(named: "s"))
+        let calls = Atomic<Int>(0)
+        let hasReturned = Mutex(false)
+        let handler = Leaver {
+            guard calls.add(1, ordering: .relaxed).newValue == 20 else { return }
+            // Anna's next block comes meanwhile.
+            for _ in 0..<50 { sleepBriefly() }
+            speaker.releasePad(speaker.staticPad("user_anna")!)
+            hasReturned.withLock { $0 = true }
+        }
+        try NodeDoor.attach(MGAudioConsumer(handler, name: "leaver"), to: speaker)
+        pipeline.setState(.playing)
+        #expect(waitUntil { hasReturned.withLock { $0 } })
+        let before = calls.load(ordering: .relaxed)
+        #expect(waitUntil { calls.load(ordering: .relaxed) > before + 100 }, "bob goes on")
+        pipeline.setState(.null)
+    }
+
+    @Test("VM-6 sound that a processor puts into a device's silence is in the mix too", arguments: ["silence", "sine"])
+    func editedSilence(wave: String) async throws {
+        let graph = try Graph(
+            """
+            audiotestsrc wave=\(wave) num-buffers=50 samplesperbuffer=480 ! audio/x-raw,format=S16LE,rate=48000,channels=1 \
+            ! virtualmic name=mic pace=fast ! s.user_anna virtualspeaker name=s
+            """)
+        try graph.virtualMic("mic").process { frame in
+            var samples = frame.mutableSamples
+            for index in samples.indices { samples[index] = 1000 }
+            return .pass
+        }
+        let heard = try await Heard(graph)
+        #expect(Set(heard.user("anna")) == [1000] && Set(heard.mixed) == [1000])
+        #expect(try graph.virtualMic("mic").statistics.silence == .zero)
+    }
+
+    @Test(
+        "SP-3 a sine near the top of its band comes out with less than -80 dB of distortion and noise",
+        arguments: [(8000, 3400.0), (16_000, 7000), (32_000, 14_000), (44_100, 18_000)])
+    func highSine(rate: Int, frequency: Double) async throws {
+        let heard = try await Heard(
+            """
+            virtualspeaker name=s
+            audiotestsrc samplesperbuffer=\(rate / 100) num-buffers=100 freq=\(frequency) volume=0.9 ! audio/x-raw,format=S16LE,rate=\(rate),channels=1 ! s.user_anna
+            """)
+        #expect(distortion(heard.mixed[4800..<43_200], frequency: frequency, rate: 48_000) < -80)
+    }
+
+    @Test("SP-1 what lies outside of a stream's segment is neither mixed nor heard one-way")
+    func clipped() throws {
+        let room = try SpeakerRoom(live: false)
+        room.push("anna", .segmentBetween(.milliseconds(25), .milliseconds(75)))
+        let voice = noiseSamples(480 * 10, seed: 3)
+        for block in 0..<10 { room.say("anna", voice[block * 480..<(block + 1) * 480], block: block) }
+        room.push("anna", .endOfStream)
+        #expect(waitUntil { room.notes.log.all.last == "finish" })
+        #expect(room.notes.samples(user: "anna") == Array(voice[1200..<3600]))
+        #expect(room.notes.mixed == Array(voice[1200..<3600]))
+    }
+
+    @Test("EL-1 request pads that are asked for from several threads each get a name of their own")
+    func racingPads() throws {
+        let speaker = try #require(Element(factory: "virtualspeaker"))
+        let names = Mutex<[String]>([])
+        let threads = (0..<4).map { index in
+            NativeThread("pads \(index)") {
+                for _ in 0..<50 {
+                    guard let pad = speaker.requestPad("user_%s") else { continue }
+                    names.withLock { $0.append(pad.name) }
+                }
+            }
+        }
+        for thread in threads { thread.join() }
+        let all = names.withLock { $0 }
+        #expect(all.count == 200 && Set(all).count == 200)
+    }
+}
