@@ -9,9 +9,11 @@ final class RoomStream: Sendable {
     fileprivate struct State: Sendable {
         var readers: [StreamReader] = []
         var isPublished = false
-        var caps: Caps?
+        var format: StreamFormat?
         var timing: StreamTiming?
         var isOn = false
+        /// Buffers so far, whoever published them.
+        var count: UInt64 = 0
     }
 
     let key: StreamKey
@@ -37,7 +39,7 @@ final class RoomStream: Sendable {
             state.readers.append(reader)
             guard state.isPublished else { return }
             reader.signal(.begin)
-            if let caps = state.caps { reader.signal(.caps(caps)) }
+            if let format = state.format { reader.signal(.format(format)) }
             if let timing = state.timing { reader.signal(.timing(timing)) }
             if state.isOn { reader.signal(.status(true)) }
         }
@@ -48,6 +50,9 @@ final class RoomStream: Sendable {
         state.withLock { $0.readers.removeAll { $0 === reader } }
         demandChanged()
     }
+
+    /// `nil` while its user isn't there, or hasn't sent.
+    var format: StreamFormat? { state.withLock { $0.format } }
 
     /// Whether anybody reads it.
     var hasReaders: Bool { state.withLock { !$0.readers.isEmpty } }
@@ -66,14 +71,15 @@ final class RoomStream: Sendable {
     func end() {
         state.withLock { state in
             if state.isOn { state.tell(.status(false)) }
-            state = State(readers: state.readers)
+            state = State(readers: state.readers, count: state.count)
         }
     }
 
     func setCaps(_ caps: Caps) {
+        let format = StreamFormat(caps)
         state.withLock { state in
-            state.caps = caps
-            state.tell(.caps(caps))
+            state.format = format
+            state.tell(.format(format))
         }
     }
 
@@ -98,8 +104,9 @@ final class RoomStream: Sendable {
     func send(_ buffer: BufferAccess) {
         var lost: [(StreamReader, UnmanagedBuffer)] = []
         state.withLock { state in
+            state.count += 1
             for reader in state.readers {
-                if let buffer = reader.offer(buffer) { lost.append((reader, buffer)) }
+                if let buffer = reader.offer(buffer, number: state.count) { lost.append((reader, buffer)) }
             }
         }
         for (reader, buffer) in lost { reader.lose(buffer) }

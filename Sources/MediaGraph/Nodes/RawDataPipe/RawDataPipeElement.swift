@@ -282,6 +282,7 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
             branch.withLock { $0?.showFrames() }
             if !hasSource { removeBranch() }
         case .readyToPaused where result == .failure: delivery.stop()
+        case .readyToPaused: delivery.started()
         case .readyToNull:
             let named = state.withLock { state in
                 defer { state.named = nil }
@@ -323,7 +324,9 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
     private var hasSource: Bool { branch.withLock { $0?.source != nil } }
 
     /// Beside another branch, that one's needs count too.
-    private var answerToAllocation: GhostPad.Answer { hasSource ? .forward : .acceptsVideoMeta }
+    private var answerToAllocation: GhostPad.Answer {
+        hasSource ? .forward : .understands([.video] + delivery.demand.sufficient)
+    }
 
     /// The sink can't be told while its streaming thread waits in the handler. Neither on the way up: a sink that is about
     /// to play (its pending state says so) lets the first frames through before it is told, with its lock held.

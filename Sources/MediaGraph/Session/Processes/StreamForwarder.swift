@@ -67,9 +67,9 @@ final class StreamForwarder: Sendable {
     private func run() {
         while true {
             switch reader.next() {
-            case .buffer(let buffer): show(buffer)
+            case .buffer(let frame): show(frame.buffer)
             case .signal(let signal): tell(signal)
-            case .idle, .flush: continue
+            case .idle, .flush, .negotiate: continue
             case .end: return
             }
         }
@@ -82,9 +82,9 @@ final class StreamForwarder: Sendable {
             case .begin:
                 (state.hasBegun, state.caps, state.timing, state.isOn) = (true, nil, nil, false)
                 message = .begin(stream.key)
-            case .caps(let caps):
-                guard let shared = SharedCaps(caps) else {
-                    RoomLink.log.log(.warning, nil, "\(stream.id) stays in this process: \(caps)")
+            case .format(let format):
+                guard let shared = SharedCaps(format.caps) else {
+                    RoomLink.log.log(.warning, nil, "\(stream.id) stays in this process: \(format.caps)")
                     state.caps = nil
                     return
                 }
