@@ -42,7 +42,7 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
             Subscription.Setup(
                 format: format, resolution: settings.resolution, maxFrames: Int(settings.maxFrames),
                 bufferType: settings.bufferType, appliesRotation: settings.appliesRotation,
-                appliesMirror: settings.appliesMirror, stream: stream)
+                appliesMirror: settings.appliesMirror, onError: settings.onError, stream: stream)
         }
     }
 

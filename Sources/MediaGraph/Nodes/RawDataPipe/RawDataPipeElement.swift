@@ -72,6 +72,9 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
                 .setting(
                     "engine-render", of: Self.self, \.rendersEngine,
                     "Each frame leaves the pad src too; otherwise src has gaps in their place"),
+                .setting(
+                    "on-error", of: Self.self, \.onError,
+                    "What happens when the handler or a delegate throws, or a frame can't be delivered"),
                 NodeStatistics.property(of: Self.self) { $0.delivery.statistics },
             ],
             messages: [StreamStatus.messageDeclaration],
