@@ -26,8 +26,10 @@ extension Resolution {
     /// For an element that looks at frames itself: it gets them as they are, whatever those behind it need.
     static func removeDemand(from query: AllocationQuery) { for height in heights { query.remove(height.api) } }
 
-    /// The one that is enough for all; `nil` for none.
+    /// The one that is enough for all; `nil` where there are none.
     static func greatest(_ list: some Sequence<Resolution>) -> Resolution? {
         list.contains(.native) ? .native : list.max { $0.rawValue < $1.rawValue }
     }
 }
+
+extension Resolution: Codable {}

@@ -23,7 +23,7 @@ final class RoomStream: Sendable {
     let remoteStatistics = NodeStatistics()
     private let state = Mutex(State())
 
-    /// Called when the first reader has come or the last has gone, with no lock held.
+    /// Called when a reader has come or gone, or wants another height, with no lock held.
     private let demandChanged: @Sendable () -> Void
 
     init(_ key: StreamKey, room: String, demandChanged: @escaping @Sendable () -> Void = {}) {
@@ -35,6 +35,7 @@ final class RoomStream: Sendable {
     // MARK: Readers
 
     func add(_ reader: StreamReader) {
+        reader.onDemand(demandChanged)
         state.withLock { state in
             state.readers.append(reader)
             guard state.isPublished else { return }
@@ -47,6 +48,7 @@ final class RoomStream: Sendable {
     }
 
     func remove(_ reader: StreamReader) {
+        reader.onDemand(nil)
         state.withLock { $0.readers.removeAll { $0 === reader } }
         demandChanged()
     }
@@ -54,8 +56,8 @@ final class RoomStream: Sendable {
     /// `nil` while its user isn't there, or hasn't sent.
     var format: StreamFormat? { state.withLock { $0.format } }
 
-    /// Whether anybody reads it.
-    var hasReaders: Bool { state.withLock { !$0.readers.isEmpty } }
+    /// What of its height is enough for all who read it; `nil` where nobody does.
+    var demand: Resolution? { state.withLock { Resolution.greatest($0.readers.map(\.demand)) } }
 
     // MARK: The publisher
 

@@ -102,8 +102,12 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
                 }
                 reader.statistics.countFrame()
                 return .ok
-            case .signal(let signal): show(signal)
-            case .negotiate: showAnew()
+            case .signal(let signal):
+                show(signal)
+                if shown.format != nil { reader.setDemand(shown.demand) }
+            case .negotiate:
+                showAnew()
+                reader.setDemand(shown.demand)
             case .idle: bridge()
             case .flush: return .flushing
             case .end: return .endOfStream

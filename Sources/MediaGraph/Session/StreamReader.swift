@@ -38,6 +38,9 @@ final class StreamReader: Sendable {
         var isFlushing = false
         var isEnding = false
         var isToNegotiate = false
+        var demand = Resolution.native
+        /// The stream's.
+        var demandChanged: (@Sendable () -> Void)?
 
         mutating func takeNegotiation() -> Bool {
             defer { isToNegotiate = false }
@@ -53,6 +56,14 @@ final class StreamReader: Sendable {
         self.statistics = statistics
         monitor = BlockingMonitor(State(queue: BoundedQueue(bound: bound, policy: .dropOldest)))
     }
+
+    // MARK: The stream's side
+
+    /// What of the stream's height is enough for it.
+    var demand: Resolution { monitor.withLock { $0.demand } }
+
+    /// Whom to tell that it has changed.
+    func onDemand(_ changed: (@Sendable () -> Void)?) { monitor.withLock { $0.demandChanged = changed } }
 
     // MARK: The publisher's thread
 
@@ -90,6 +101,15 @@ final class StreamReader: Sendable {
 
     /// `next` says so, ahead of all that waits.
     func negotiate() { monitor.withLock { $0.isToNegotiate = true } }
+
+    func setDemand(_ resolution: Resolution) {
+        let changed = monitor.withLock { state -> (@Sendable () -> Void)? in
+            guard state.demand != resolution else { return nil }
+            state.demand = resolution
+            return state.demandChanged
+        }
+        changed?()
+    }
 
     /// The stream ends for this reader.
     func end() { monitor.withLock { $0.isEnding = true } }

@@ -155,7 +155,11 @@ import Testing
                 try Self.send(carol.source)
                 sent += 1
                 if width == 16 { taken += 1 }
-                #expect(waitUntil { carols.all.count == sent && bobs.all.count == taken })
+                #expect(
+                    waitUntil {
+                        carols.all.count == sent && bobs.all.count == taken
+                            && NodeCounts(try! bob.graph.element("call"))!.frames == sent
+                    })
             }
         }
         #expect(try alice.rawDataPipe("carol").statistics.dropped == 0)

@@ -173,7 +173,9 @@ import Testing
         func isSent(_ lines: Int) -> Bool {
             waitUntil {
                 try? bob.send()
-                return height(at: "p", of: reader) == lines
+                // What another process would be asked for.
+                let demand = lines == 360 ? Resolution.native : Resolution(rawValue: Int32(lines))
+                return height(at: "p", of: reader) == lines && bob.stream.demand == demand
             }
         }
         let pipe = try reader.rawDataPipe("p")
