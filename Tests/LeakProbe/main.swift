@@ -214,6 +214,28 @@ func shares() async throws {
         """)
 }
 
+/// A session that scales for its pipes, as delegates come and go, dropped while it runs.
+func scaled() async throws {
+    for round in 0..<3 {
+        let graph = try Graph(
+            """
+            mediasession name=b room=scaled-\(round) user=bob
+            videosource handler=counter options="width=320,height=180,fps=100" ! b.camera
+            mediasession name=a room=scaled-\(round) user=alice
+            a.video_bob ! tee name=t ! queue ! rawdatapipe name=p resolution=90p  t. ! queue ! rawdatapipe resolution=90p
+            b.preview ! rawdatapipe resolution=90p
+            """)
+        let delegate = Delegate()
+        try await graph.start()
+        for resolution in [Resolution.p90, .native, .p90] {
+            try graph.rawDataPipe("p").subscribe(delegate, resolution: resolution)
+            try await Task.sleep(for: .milliseconds(50))
+            try graph.rawDataPipe("p").unsubscribe(delegate)
+        }
+        if round == 0 { await graph.stop() }
+    }
+}
+
 /// Sends ten frames and the end.
 final class Sender: VideoSource {
     private let sender = Mutex<VideoSender?>(nil)
@@ -315,6 +337,7 @@ case "microphone":
     try await microphones()
 case "share":
     try await shares()
+    try await scaled()
 case "frames":
     try await keepFrames()
 case "delegates":

@@ -19,8 +19,8 @@ public struct GhostPad: Sendable, Equatable {
         /// The pad's own default: ask the child.
         case forward
         case caps(Caps)
-        /// ALLOCATION: buffers with `GstVideoMeta` are understood, so strides may be anything.
-        case acceptsVideoMeta
+        /// ALLOCATION: buffers with these metas are understood.
+        case understands([MetaAPI])
         /// ALLOCATION: nothing to propose, and the child need not be asked.
         case proposesNothing
         /// LATENCY: buffers don't come at the clock's pace, so nobody need wait for it.
@@ -171,8 +171,8 @@ public struct GhostPad: Sendable, Equatable {
                 return 1
             case GST_QUERY_ALLOCATION:
                 switch handler(.allocation) {
-                case .acceptsVideoMeta:
-                    gst_query_add_allocation_meta(query, gst_video_meta_api_get_type(), nil)
+                case .understands(let metas):
+                    for api in metas { AllocationQuery(query).list(api) }
                     return 1
                 case .proposesNothing: return 0
                 default: return gst_pad_query_default(pad, parent, query)

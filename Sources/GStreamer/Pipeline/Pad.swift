@@ -45,6 +45,11 @@ public final class Pad: ObjectReference, @unchecked Sendable {
     public var peer: Pad? { gst_pad_get_peer(pad).map { Pad(taking: $0) } }
     public var parent: Element? { gst_pad_get_parent_element(pad).map { Element(taking: $0) } }
 
+    /// Sends upstream what only those who know it heed. For a sink pad; any thread.
+    public func sendUpstream(_ structure: Structure) {
+        gst_pad_push_event(pad, gst_event_new_custom(GST_EVENT_CUSTOM_UPSTREAM, gst_structure_copy(structure.raw)))
+    }
+
     /// A LATENCY query upstream: whether what comes in is live, and how much later than its timestamps it comes at least; at
     /// most, where what is upstream can't keep any amount. `nil` when nobody answered.
     public func upstreamLatency() -> (isLive: Bool, minimum: ClockTime, maximum: ClockTime?)? {

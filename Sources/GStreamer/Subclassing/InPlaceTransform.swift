@@ -37,6 +37,13 @@ open class InPlaceTransform: ElementImplementation, ParentClass, @unchecked Send
             guard let filter else { return gst_caps_ref(result.raw) }
             return gst_caps_intersect_full(filter, result.raw, GST_CAPS_INTERSECT_FIRST)
         }
+        transform.pointee.propose_allocation = { element, decided, query in
+            let node = InPlaceTransform.of(element!)
+            let parent = ElementClass.parentClass(of: node.instance).assumingMemoryBound(to: GstBaseTransformClass.self)
+            let answer = parent.pointee.propose_allocation(element, decided, query)
+            node.willAnswer(AllocationQuery(query!))
+            return answer
+        }
         transform.pointee.before_transform = { element, _ in
             Unmanaged<ElementImplementation>.fromOpaque(
                 UnsafeRawPointer(element!).load(
@@ -97,6 +104,9 @@ open class InPlaceTransform: ElementImplementation, ParentClass, @unchecked Send
     /// What the other side may be when one side is `caps`; the same by default.
     open func transformCaps(_ caps: Caps) -> Caps { caps }
 
+    /// The answer to upstream's ALLOCATION query, in pass-through downstream's. Streaming thread.
+    open func willAnswer(_ query: AllocationQuery) {}
+
     /// Before each buffer, in pass-through too, on the streaming thread, the stream lock held: the place to change what is
     /// done from this buffer on, `setPassthrough` included.
     open func beforeBuffer() {}
@@ -119,6 +129,11 @@ open class InPlaceTransform: ElementImplementation, ParentClass, @unchecked Send
 
     /// Asks upstream for other caps (RECONFIGURE). Any thread.
     public func renegotiate() { gst_base_transform_reconfigure_sink(transform) }
+
+    /// Sends upstream what only those who know it heed. Any thread.
+    public func sendUpstream(_ structure: Structure) {
+        Pad(retaining: UnsafeMutableRawPointer(transform.pointee.sinkpad)).sendUpstream(structure)
+    }
 
     /// What comes in; `nil` before the first caps. Any thread.
     public var currentCaps: Caps? { gst_pad_get_current_caps(transform.pointee.sinkpad).map(Caps.init(taking:)) }

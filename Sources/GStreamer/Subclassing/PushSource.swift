@@ -27,8 +27,18 @@ open class PushSource: ElementImplementation, ParentClass, @unchecked Sendable {
         source.pointee.stop = { PushSource.of($0!).stop() ? 1 : 0 }
         source.pointee.event = { element, event in
             let node = PushSource.of(element!)
-            if event!.pointee.type == GST_EVENT_RECONFIGURE { node.downstreamReconfigured() }
+            switch event!.pointee.type {
+            case GST_EVENT_RECONFIGURE: node.downstreamReconfigured()
+            case GST_EVENT_CUSTOM_UPSTREAM:
+                if let structure = gst_event_get_structure(event) { node.received(Structure(copying: structure)) }
+            default: break
+            }
             return PushSource.parent(of: node).pointee.event(element, event)
+        }
+        source.pointee.decide_allocation = { element, query in
+            let node = PushSource.of(element!)
+            node.downstreamAnswered(AllocationQuery(query!))
+            return PushSource.parent(of: node).pointee.decide_allocation(element, query)
         }
         source.pointee.query = { element, query in
             let node = PushSource.of(element!)
@@ -130,6 +140,13 @@ open class PushSource: ElementImplementation, ParentClass, @unchecked Sendable {
     /// Downstream asks to negotiate anew (RECONFIGURE). Any thread.
     open func downstreamReconfigured() {}
 
+    /// What somebody downstream sends by `Pad.sendUpstream`. Any thread.
+    open func received(_ structure: Structure) {}
+
+    /// What downstream answers to an ALLOCATION query; nothing where nobody answered. On the streaming thread: before the first
+    /// buffer, after a RECONFIGURE, and in `negotiate`.
+    open func downstreamAnswered(_ query: AllocationQuery) {}
+
     /// The element was sent an EOS event (`gst_element_send_event`, as `gst-launch-1.0 -e` does). True when the subclass
     /// ends the stream itself; false leaves it to the base class, which ends it at once. Any thread.
     open func endOfStreamRequested() -> Bool { false }
@@ -144,6 +161,10 @@ open class PushSource: ElementImplementation, ParentClass, @unchecked Sendable {
 
     /// Whether downstream takes these caps just now; true while unlinked, when the buffer itself is refused.
     public func downstreamAccepts(_ caps: Caps) -> Bool { BaseSource(source).downstreamAccepts(caps) }
+
+    /// Sends an ALLOCATION query for the caps that were set, which downstream may answer by them only. It waits until those
+    /// behind queues have taken all that is under way.
+    public func negotiate() { gst_base_src_negotiate(source) }
 
     /// Sends the segment, which the base class would send with the first buffer only: an event that follows needs it.
     public func pushSegment() { BaseSource(source).pushSegment() }

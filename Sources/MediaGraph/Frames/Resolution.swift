@@ -1,6 +1,10 @@
 import GStreamer
 
 /// How large a pipe delivers frames: at most this height, before rotation.
+///
+/// Behind a session the session scales, once for all pipes of the process that want the same height, and a pipe has nothing
+/// left to do. Of several pipes behind one `tee` the most demanding counts; a stock sink among them, or a handler on the
+/// way, gets the stream as it is.
 public enum Resolution: Int32, PropertyEnum {
     /// As the stream is.
     case native = 0

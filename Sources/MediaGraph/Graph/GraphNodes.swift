@@ -172,7 +172,7 @@ public struct RawDataPipeNode: GraphNode {
 
     /// Sends the pipe's frames to `delegate`, at most `resolution` high, from the next one on; before the graph runs or while
     /// it does. A pipe may have many delegates, each with its own resolution, and a delegate many pipes. The pipe holds it
-    /// weakly.
+    /// weakly. Where a session scales for the pipe, frames that are under way when more is asked for are still smaller.
     ///
     /// Throws, and then no frame comes: `alreadyInUse` for a delegate that is subscribed to this pipe, `invalidParameter`
     /// where `memory-mode=heap` rules a borrowing delegate out.

@@ -103,7 +103,8 @@ public protocol VideoConsumer: SendableMetatype {
     static var formats: [VideoFormat] { get }
     /// The sender started (before its first frame) or stopped (after its last).
     mutating func statusChanged(isOn: Bool)
-    /// One frame, borrowed for the call. A thrown error ends the graph.
+    /// One frame, borrowed for the call. A thrown error ends the graph, unless the node's `on-error` says
+    /// otherwise.
     mutating func receive(_ frame: borrowing VideoFrame) throws
     /// The same where the pipe has `buffer-type=native`. By default it throws `unsupported`.
     mutating func receive(_ frame: borrowing NativeVideoFrame) throws

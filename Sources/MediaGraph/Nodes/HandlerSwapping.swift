@@ -45,12 +45,20 @@ extension HandlerSwapping {
                 // Options alone don't take the place of a handler from Swift.
                 isOther || handle != nil && !slot.isAttached ? slot.setNamed(handle) : nil
             } finish: {
+                self.sendUpstream(Resolution.demandChanged)
                 if renegotiates { self.renegotiate() }
                 if clearsOptions { self.notify("options") }
             }
         } catch {
             throw PropertyRefused("\(error)")
         }
+    }
+
+    /// One from Swift takes the place of whatever there was; `nil` takes that away.
+    func replace(with handle: Handle?) {
+        clearHandlerProperties { slot.attach(handle) }
+        // With a handler it needs frames as they are, without one it hides nobody's demand.
+        sendUpstream(Resolution.demandChanged)
     }
 
     /// For `start`: the handler of what the properties say now. Whoever sets one from here on sees a node that runs.

@@ -164,7 +164,7 @@ extension Room: RoomLinkEvents {
         for member in members { member.left(user) }
     }
 
-    func isWanted(_ key: StreamKey) -> Bool { state.withLock { $0.streams[key] }?.hasReaders ?? false }
+    func demand(for key: StreamKey) -> Resolution? { state.withLock { $0.streams[key] }?.demand }
 
     private func demandChanged(_ key: StreamKey) { state.withLock { $0.link }?.demandChanged(key) }
 }

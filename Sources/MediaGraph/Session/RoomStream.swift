@@ -9,9 +9,11 @@ final class RoomStream: Sendable {
     fileprivate struct State: Sendable {
         var readers: [StreamReader] = []
         var isPublished = false
-        var caps: Caps?
+        var format: StreamFormat?
         var timing: StreamTiming?
         var isOn = false
+        /// Buffers so far, whoever published them.
+        var count: UInt64 = 0
     }
 
     let key: StreamKey
@@ -21,7 +23,7 @@ final class RoomStream: Sendable {
     let remoteStatistics = NodeStatistics()
     private let state = Mutex(State())
 
-    /// Called when the first reader has come or the last has gone, with no lock held.
+    /// Called when a reader has come or gone, or wants another height, with no lock held.
     private let demandChanged: @Sendable () -> Void
 
     init(_ key: StreamKey, room: String, demandChanged: @escaping @Sendable () -> Void = {}) {
@@ -33,11 +35,12 @@ final class RoomStream: Sendable {
     // MARK: Readers
 
     func add(_ reader: StreamReader) {
+        reader.onDemand(demandChanged)
         state.withLock { state in
             state.readers.append(reader)
             guard state.isPublished else { return }
             reader.signal(.begin)
-            if let caps = state.caps { reader.signal(.caps(caps)) }
+            if let format = state.format { reader.signal(.format(format)) }
             if let timing = state.timing { reader.signal(.timing(timing)) }
             if state.isOn { reader.signal(.status(true)) }
         }
@@ -45,12 +48,16 @@ final class RoomStream: Sendable {
     }
 
     func remove(_ reader: StreamReader) {
+        reader.onDemand(nil)
         state.withLock { $0.readers.removeAll { $0 === reader } }
         demandChanged()
     }
 
-    /// Whether anybody reads it.
-    var hasReaders: Bool { state.withLock { !$0.readers.isEmpty } }
+    /// `nil` while its user isn't there, or hasn't sent.
+    var format: StreamFormat? { state.withLock { $0.format } }
+
+    /// What of its height is enough for all who read it; `nil` where nobody does.
+    var demand: Resolution? { state.withLock { Resolution.greatest($0.readers.map(\.demand)) } }
 
     // MARK: The publisher
 
@@ -66,14 +73,15 @@ final class RoomStream: Sendable {
     func end() {
         state.withLock { state in
             if state.isOn { state.tell(.status(false)) }
-            state = State(readers: state.readers)
+            state = State(readers: state.readers, count: state.count)
         }
     }
 
     func setCaps(_ caps: Caps) {
+        let format = StreamFormat(caps)
         state.withLock { state in
-            state.caps = caps
-            state.tell(.caps(caps))
+            state.format = format
+            state.tell(.format(format))
         }
     }
 
@@ -98,8 +106,9 @@ final class RoomStream: Sendable {
     func send(_ buffer: BufferAccess) {
         var lost: [(StreamReader, UnmanagedBuffer)] = []
         state.withLock { state in
+            state.count += 1
             for reader in state.readers {
-                if let buffer = reader.offer(buffer) { lost.append((reader, buffer)) }
+                if let buffer = reader.offer(buffer, number: state.count) { lost.append((reader, buffer)) }
             }
         }
         for (reader, buffer) in lost { reader.lose(buffer) }

@@ -4,14 +4,19 @@ import Synchronization
 /// A user's stream as it comes out of a session, behind one of its pads: a live source that reads a `RoomStream`.
 ///
 /// It is made by `mediasession` and known to no factory. It goes on through its user's leaving and coming back, and never
-/// ends by itself.
+/// ends by itself. Frames are as high as downstream wants them, or as they come.
 ///
-/// `@unchecked Sendable`: `shown` belongs to the streaming thread; the rest is constant or behind locks.
+/// `@unchecked Sendable`: `shown` and `demand` belong to the streaming thread; the rest is constant or behind locks.
 final class SessionReceiver: PushSource, @unchecked Sendable {
     /// What downstream has been told.
     private struct Shown {
         var hasBegun = false
+        var format: StreamFormat?
         var isRefused = false
+        /// What was found to be enough for downstream.
+        var demand = Resolution.native
+        /// Where that is less than there is.
+        var scaler: FrameScaler?
         var segment: Segment?
         var isOn = false
     }
@@ -19,6 +24,8 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
     private let reader = Mutex<StreamReader?>(nil)
     private let reportedLatency = Mutex(ClockTime.zero)
     private var shown = Shown()
+    /// By downstream's last answer.
+    private var demand = Resolution.native
 
     override class var declaration: ElementDeclaration {
         ElementDeclaration(
@@ -45,8 +52,12 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
     }
 
     override func start() -> Bool {
-        shown = Shown()
         reader.withLock { $0 }?.restart()
+        return true
+    }
+
+    override func stop() -> Bool {
+        shown = Shown()
         return true
     }
 
@@ -76,13 +87,27 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
             switch reader.next() {
             case .buffer(let next):
                 guard shown.segment != nil, !shown.isRefused else {
-                    reader.lose(next)
+                    reader.lose(next.buffer)
                     continue
                 }
+                if let scaler = shown.scaler {
+                    guard let scaled = scaler.scaled(next) else {
+                        reader.lose(next.buffer)
+                        continue
+                    }
+                    buffer = scaled.buffer.retained
+                    _ = next.buffer.take()
+                } else {
+                    buffer = next.buffer.take()
+                }
                 reader.statistics.countFrame()
-                buffer = next.take()
                 return .ok
-            case .signal(let signal): show(signal)
+            case .signal(let signal):
+                show(signal)
+                if shown.format != nil { reader.setDemand(shown.demand) }
+            case .negotiate:
+                showAnew()
+                reader.setDemand(shown.demand)
             case .idle: bridge()
             case .flush: return .flushing
             case .end: return .endOfStream
@@ -96,7 +121,7 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
             // The first of a run is the base class's own.
             if shown.hasBegun { pushStreamStart() }
             shown = Shown(hasBegun: true)
-        case .caps(let caps): announce(caps)
+        case .format(let format): announce(format)
         case .timing(let timing): announce(timing)
         case .status(let isOn):
             guard isOn != shown.isOn, shown.segment != nil else { return }
@@ -106,17 +131,50 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
     }
 
     /// What downstream can't take is this stream's trouble alone: it is said, and the graph goes on without it.
-    private func announce(_ caps: Caps) {
-        shown.isRefused = !downstreamAccepts(caps)
+    private func announce(_ format: StreamFormat) {
+        shown.format = format
+        shown.scaler = nil
+        shown.isRefused = !downstreamAccepts(format.caps)
         guard !shown.isRefused else {
             let taken = sourcePad.peerCaps().map { "\($0)" } ?? "nothing"
             postWarning(
                 .notNegotiated, "\(name): downstream can't take this user's stream",
-                debug: "not-negotiated: the user sends \(caps); downstream takes \(taken)")
+                debug: "not-negotiated: the user sends \(format.caps); downstream takes \(taken)")
             return
         }
-        setCaps(caps)
+        setCaps(format.caps)
+        // Filters answer for those behind them once they know a format.
+        negotiate()
+        shown.demand = demand
+        guard let scaler = format.scaler(demand), downstreamAccepts(scaler.caps) else { return }
+        setCaps(scaler.caps)
+        // One that would enlarge the frames again, for caps behind it, says only now that it is no pass-through.
+        negotiate()
+        guard demand == shown.demand else {
+            shown.demand = .native
+            return setCaps(format.caps)
+        }
+        shown.scaler = scaler
     }
+
+    /// Downstream has changed.
+    private func showAnew() {
+        guard let format = shown.format else { return }
+        guard !shown.isRefused else {
+            if downstreamAccepts(format.caps) { announce(format) }
+            return
+        }
+        negotiate()
+        if demand != shown.demand { announce(format) }
+    }
+
+    override func downstreamReconfigured() { reader.withLock { $0 }?.negotiate() }
+
+    override func received(_ structure: Structure) {
+        if structure.name == Resolution.demandChanged.name { downstreamReconfigured() }
+    }
+
+    override func downstreamAnswered(_ query: AllocationQuery) { demand = Resolution(sufficientFor: query) }
 
     private func announce(_ timing: StreamTiming) {
         guard let clock = element.clock, let base = element.baseTime else { return }

@@ -7,14 +7,22 @@ final class StreamReader: Sendable {
     enum Signal: Sendable {
         /// A user's stream begins, or comes back.
         case begin
-        case caps(Caps)
+        case format(StreamFormat)
         case timing(StreamTiming)
         case status(Bool)
     }
 
+    struct Frame: Sendable {
+        let buffer: UnmanagedBuffer
+        /// Which of the stream's it is: the same for every reader.
+        let number: UInt64
+    }
+
     enum Step {
-        case buffer(UnmanagedBuffer)
+        case buffer(Frame)
         case signal(Signal)
+        /// Downstream may want something else from now on.
+        case negotiate
         /// Nothing came for a while.
         case idle
         /// Return at once.
@@ -24,11 +32,20 @@ final class StreamReader: Sendable {
     }
 
     private struct State: Sendable {
-        var queue: BoundedQueue<UnmanagedBuffer, Signal>
+        var queue: BoundedQueue<Frame, Signal>
         /// In PLAYING: what waited through a pause would be shown as new when it is old.
         var isPlaying = false
         var isFlushing = false
         var isEnding = false
+        var isToNegotiate = false
+        var demand = Resolution.native
+        /// The stream's.
+        var demandChanged: (@Sendable () -> Void)?
+
+        mutating func takeNegotiation() -> Bool {
+            defer { isToNegotiate = false }
+            return isToNegotiate
+        }
     }
 
     let statistics: NodeStatistics
@@ -40,14 +57,22 @@ final class StreamReader: Sendable {
         monitor = BlockingMonitor(State(queue: BoundedQueue(bound: bound, policy: .dropOldest)))
     }
 
+    // MARK: The stream's side
+
+    /// What of the stream's height is enough for it.
+    var demand: Resolution { monitor.withLock { $0.demand } }
+
+    /// Whom to tell that it has changed.
+    func onDemand(_ changed: (@Sendable () -> Void)?) { monitor.withLock { $0.demandChanged = changed } }
+
     // MARK: The publisher's thread
 
     /// Never waits. A buffer that is lost for it is let go by the caller, outside all locks.
-    func offer(_ buffer: BufferAccess) -> UnmanagedBuffer? {
+    func offer(_ buffer: BufferAccess, number: UInt64) -> UnmanagedBuffer? {
         monitor.withLock { state in
             guard state.isPlaying, !state.isFlushing else { return nil }
-            let new = UnmanagedBuffer(buffer.retained)
-            if case .dropped(let lost) = state.queue.offer(new) { return lost }
+            let new = Frame(buffer: UnmanagedBuffer(buffer.retained), number: number)
+            if case .dropped(let lost) = state.queue.offer(new) { return lost.buffer }
             return nil
         }
     }
@@ -69,9 +94,21 @@ final class StreamReader: Sendable {
         var lost: [UnmanagedBuffer] = []
         monitor.withLock { state in
             body(&state)
-            state.queue.removeFrames { lost.append($0) }
+            state.queue.removeFrames { lost.append($0.buffer) }
         }
         for buffer in lost { lose(buffer) }
+    }
+
+    /// `next` says so, ahead of all that waits.
+    func negotiate() { monitor.withLock { $0.isToNegotiate = true } }
+
+    func setDemand(_ resolution: Resolution) {
+        let changed = monitor.withLock { state -> (@Sendable () -> Void)? in
+            guard state.demand != resolution else { return nil }
+            state.demand = resolution
+            return state.demandChanged
+        }
+        changed?()
     }
 
     /// The stream ends for this reader.
@@ -89,6 +126,7 @@ final class StreamReader: Sendable {
     func next() -> Step {
         let step = monitor.wait(timeout: 100_000) { state -> Step? in
             guard !state.isFlushing else { return .flush }
+            guard !state.takeNegotiation() else { return .negotiate }
             switch state.queue.take() {
             case .frame(let buffer): return .buffer(buffer)
             case .signal(let signal): return .signal(signal)

@@ -70,13 +70,14 @@ import Testing
 
     private func next(_ reader: StreamReader) -> String {
         switch reader.next() {
-        case .buffer(let buffer):
-            let buffer = buffer.take()
+        case .buffer(let frame):
+            let buffer = frame.buffer.take()
             return "\(buffer.access.size)"
         case .signal(.begin): return "begin"
-        case .signal(.caps(let caps)): return "caps \(caps)"
+        case .signal(.format(let format)): return "caps \(format.caps)"
         case .signal(.timing): return "timing"
         case .signal(.status(let isOn)): return isOn ? "on" : "off"
+        case .negotiate: return "negotiate"
         case .idle: return "idle"
         case .flush: return "flush"
         case .end: return "end"

@@ -6,14 +6,12 @@ import Synchronization
 extension FrameObserverElement {
     /// Gives the node an observer from Swift, or takes away what it has. The structure is taken over unless this throws.
     func attach(_ abi: MGFrameObserver?) throws(MediaGraphError) {
-        guard let abi else {
-            return clearHandlerProperties { slot.attach(nil) }
-        }
+        guard let abi else { return replace(with: nil) }
         try check(abi.edits != 0 ? .readWrite : .readOnly, of: loadName(abi.name))
         try checkFormat()
         let handle = ObserverHandle(abi)
         handle.registered(at: instance)
-        clearHandlerProperties { slot.attach(handle) }
+        replace(with: handle)
         Self.log.log(.info, raw: instance.element, "observer \(handle.name) attached, \(handle.mode.nick)")
     }
 

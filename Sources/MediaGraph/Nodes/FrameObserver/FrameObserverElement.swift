@@ -137,6 +137,11 @@ final class FrameObserverElement: InPlaceTransform, HandlerSwapping, @unchecked 
         return true
     }
 
+    /// Frames are shown as they are, whatever those behind want.
+    override func willAnswer(_ query: AllocationQuery) {
+        if slot.wanted != nil { Resolution.removeDemand(from: query) }
+    }
+
     // MARK: Frames
 
     override func beforeBuffer() { if slot.takeChange() { takeOver() } }

@@ -5,12 +5,10 @@ import GStreamer
 extension PreprocessorElement {
     /// Gives the node a handler from Swift, or takes away what it has. The structure is taken over unless this throws.
     func attach(_ abi: MGVideoProcessor?) throws(MediaGraphError) {
-        guard let abi else {
-            return clearHandlerProperties { slot.attach(nil) }
-        }
+        guard let abi else { return replace(with: nil) }
         let formats = formatList(loadName(abi.formats))
         let renegotiates = try checkFormats(formats, of: loadName(abi.name))
-        clearHandlerProperties { slot.attach(ProcessorHandle(abi)) }
+        replace(with: ProcessorHandle(abi))
         Self.log.log(.info, raw: instance.element, "handler \(loadName(abi.name)) attached")
         if renegotiates { renegotiate() }
     }

@@ -130,6 +130,11 @@ final class PreprocessorElement: InPlaceTransform, HandlerSwapping, @unchecked S
         return stream != nil || handler == nil
     }
 
+    /// Frames are shown as they are, whatever those behind want.
+    override func willAnswer(_ query: AllocationQuery) {
+        if slot.wanted != nil { Resolution.removeDemand(from: query) }
+    }
+
     // MARK: Frames
 
     override func beforeBuffer() {

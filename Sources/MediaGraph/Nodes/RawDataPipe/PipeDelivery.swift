@@ -27,12 +27,22 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
         var subscriptions: [Subscription] = []
         /// The handler's among them: made for each run.
         var handler: Subscription?
+        /// What of the stream's height is enough for all of them.
+        var demand = Resolution.native
+
+        /// True when it has changed. Where nobody receives it is as the property says.
+        mutating func updateDemand() -> Bool {
+            let before = demand
+            let wanted = subscriptions.map { $0.resolution ?? settings.resolution }
+            demand = settings.bufferType == .raw ? Resolution.greatest(wanted) ?? settings.resolution : .native
+            return demand != before
+        }
 
         var setup: Subscription.Setup {
             Subscription.Setup(
                 format: format, resolution: settings.resolution, maxFrames: Int(settings.maxFrames),
                 bufferType: settings.bufferType, appliesRotation: settings.appliesRotation,
-                appliesMirror: settings.appliesMirror, stream: stream)
+                appliesMirror: settings.appliesMirror, onError: settings.onError, stream: stream)
         }
     }
 
@@ -90,7 +100,7 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
                     owner.name, expected: "a delegate that isn't subscribed yet",
                     actual: "\(loadName(delegate.name)) again"))
         }
-        generation.add(1, ordering: .releasing)
+        receiversChanged()
     }
 
     /// When it returns no callback is in flight and none will come; from inside a callback it returns at once.
@@ -101,7 +111,7 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
         guard let found else {
             throw .wrongUsage(.init(owner.name, expected: "a delegate that is subscribed", actual: "one that isn't"))
         }
-        generation.add(1, ordering: .releasing)
+        receiversChanged()
         found.cancel()
     }
 
@@ -113,11 +123,23 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
             return run.subscriptions.count < count
         }
         guard wasThere else { return }
-        generation.add(1, ordering: .releasing)
+        receiversChanged()
         owner.element?.postWarning(
             .settings, "\(owner.name): \(subscription.consumer.name) is gone and counts as unsubscribed",
             debug: "a pipe holds its delegates weakly: keep them, or unsubscribe them")
     }
+
+    private func receiversChanged() {
+        generation.add(1, ordering: .releasing)
+        let isOther = run.withLock { run in
+            guard case .stopped = run.phase else { return run.updateDemand() }
+            return false
+        }
+        if isOther { tellDemand() }
+    }
+
+    /// What of the stream's height is enough.
+    var demand: Resolution { run.withLock { $0.demand } }
 
     /// Whether a run is going on.
     var isRunning: Bool { run.withLock { if case .stopped = $0.phase { false } else { true } } }
@@ -148,9 +170,15 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
             run.handler = handler.map { Subscription($0, resolution: nil, pipe: self) }
             run.subscriptions.insert(contentsOf: run.handler.map { [$0] } ?? [], at: 0)
             for subscription in run.subscriptions { subscription.arm(run.setup) }
+            _ = run.updateDemand()
         }
         generation.add(1, ordering: .releasing)
     }
+
+    /// In PAUSED: upstream may have run before, and asked when nobody could answer.
+    func started() { if demand != .native { tellDemand() } }
+
+    private func tellDemand() { appSink.staticPad("sink")?.sendUpstream(Resolution.demandChanged) }
 
     /// For as long as `reason` lasts, nobody waits in a handler. Any thread.
     func hold(_ reason: DeliveryHolds) { for subscription in subscriptions { subscription.hold(reason) } }

@@ -65,6 +65,20 @@ public enum Synchronization: Int32, PropertyEnum {
     }
 }
 
+/// What becomes of a stream when its handler or a delegate throws.
+public enum DeliveryFailurePolicy: Int32, PropertyEnum {
+    case stop, drop
+
+    public static let typeName = "MediaGraphDeliveryFailurePolicy"
+
+    public var blurb: String {
+        switch self {
+        case .stop: "The graph ends with the error"
+        case .drop: "The frame is lost to whoever threw, who gets the next one; the first of equal errors is a warning"
+        }
+    }
+}
+
 /// The properties of `rawdatapipe`.
 struct PipeSettings: HandlerSettings {
     var handler = ""
@@ -79,6 +93,7 @@ struct PipeSettings: HandlerSettings {
     var appliesRotation = false
     var appliesMirror = false
     var rendersEngine = false
+    var onError = DeliveryFailurePolicy.stop
 
     /// What only raw frames have is refused for the other buffer types.
     func check(_ format: VideoFormat) throws(MediaGraphError) {

@@ -7,7 +7,7 @@
 /// others nothing. A delegate of many pipes may be called about several at once.
 public protocol RawDataDelegate: AnyObject, Sendable {
     /// One frame, borrowed for the call, in the format of the pipe and the resolution of the subscription. A thrown error
-    /// ends the graph.
+    /// ends the graph, unless the node's `on-error` says otherwise; in a ``Session`` it costs this delegate the frame.
     func received(_ frame: borrowing VideoFrame, from pipe: PipeIdentity) throws
     /// The same where the pipe has `buffer-type=native`. By default it throws `unsupported`.
     func received(_ frame: borrowing NativeVideoFrame, from pipe: PipeIdentity) throws

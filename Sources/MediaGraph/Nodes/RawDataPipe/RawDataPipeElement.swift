@@ -72,6 +72,9 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
                 .setting(
                     "engine-render", of: Self.self, \.rendersEngine,
                     "Each frame leaves the pad src too; otherwise src has gaps in their place"),
+                .setting(
+                    "on-error", of: Self.self, \.onError,
+                    "What happens when the handler or a delegate throws, or a frame can't be delivered"),
                 NodeStatistics.property(of: Self.self) { $0.delivery.statistics },
             ],
             messages: [StreamStatus.messageDeclaration],
@@ -282,6 +285,7 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
             branch.withLock { $0?.showFrames() }
             if !hasSource { removeBranch() }
         case .readyToPaused where result == .failure: delivery.stop()
+        case .readyToPaused: delivery.started()
         case .readyToNull:
             let named = state.withLock { state in
                 defer { state.named = nil }
@@ -323,7 +327,9 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
     private var hasSource: Bool { branch.withLock { $0?.source != nil } }
 
     /// Beside another branch, that one's needs count too.
-    private var answerToAllocation: GhostPad.Answer { hasSource ? .forward : .acceptsVideoMeta }
+    private var answerToAllocation: GhostPad.Answer {
+        hasSource ? .forward : .understands([.video] + delivery.demand.sufficient)
+    }
 
     /// The sink can't be told while its streaming thread waits in the handler. Neither on the way up: a sink that is about
     /// to play (its pending state says so) lets the first frames through before it is told, with its lock held.

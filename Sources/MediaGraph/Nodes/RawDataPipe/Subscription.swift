@@ -28,6 +28,7 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
         var bufferType = BufferType.raw
         var appliesRotation = false
         var appliesMirror = false
+        var onError = DeliveryFailurePolicy.stop
         /// Which stream it is, by the time of subscribing.
         var stream: StreamStart?
     }
@@ -57,6 +58,8 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
     private var planned: UInt = 0
     private var isOn = false
     private var hasFailed = false
+    /// With `on-error=drop`.
+    private var lastFailure: MediaGraphError?
 
     init(_ consumer: ConsumerHandle, resolution: Resolution?, pipe: PipeDelivery) {
         self.consumer = consumer
@@ -75,6 +78,7 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
         plan = nil
         isOn = false
         hasFailed = false
+        lastFailure = nil
         // What the last run left behind is gone before anyone can read in this one.
         consumer.start(self.setup.policy, maxFrames: setup.maxFrames)
         line.arm { consumer.resume() }
@@ -171,7 +175,7 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
             do {
                 try consumer.finish()
                 return .ended
-            } catch { return fail(error) }
+            } catch { return fail(error) == .failed ? .failed : .ended }
         }
     }
 
@@ -191,10 +195,19 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
     }
 
     private func fail(_ error: MediaGraphError) -> DeliveryOutcome {
+        let text = "\(pipe.owner.name): handler \(consumer.name): \(error)"
+        guard setup.onError == .stop else {
+            pipe.statistics.failed.wrappingAdd(1, ordering: .relaxed)
+            pipe.statistics.countDrop()
+            // Once, not thirty times a second; `failed` counts them.
+            if error != lastFailure { pipe.owner.postWarning(.processing, text) }
+            lastFailure = error
+            return .passed
+        }
         // One failure, one error on the bus.
         guard !hasFailed else { return .failed }
         hasFailed = true
-        pipe.owner.postError(.processing, "\(pipe.owner.name): handler \(consumer.name): \(error)")
+        pipe.owner.postError(.processing, text)
         return .failed
     }
 

@@ -32,8 +32,7 @@ final class PipeReader: Sendable {
     func subscribe(_ delegate: some RawDataDelegate, _ resolution: Resolution) throws(MediaGraphError) {
         try state.withLock { state throws(MediaGraphError) in
             let known = state.element
-            let element =
-                if let known { known } else { try SessionPlace.make("rawdatapipe", identity.name, memoryMode) }
+            let element = if let known { known } else { try makeElement() }
             try NodeDoor.subscribe(delegate, identity, resolution, to: element)
             state.delegates.append(Weak(delegate: delegate))
             guard known == nil else { return }
@@ -43,6 +42,15 @@ final class PipeReader: Sendable {
                 place.link(identity.name, to: element, "sink")
             }
         }
+    }
+
+    /// A delegate that throws costs itself the frame, not everybody the session.
+    private func makeElement() throws(MediaGraphError) -> Element {
+        let element = try SessionPlace.make("rawdatapipe", identity.name, memoryMode)
+        do { try element.setProperty("on-error", parsing: DeliveryFailurePolicy.drop.nick) } catch {
+            throw .wrapping(error, identity.name)
+        }
+        return element
     }
 
     func unsubscribe(_ delegate: some RawDataDelegate) throws(MediaGraphError) {
@@ -68,6 +76,6 @@ final class PipeReader: Sendable {
     var text: String? {
         guard state.withLock({ $0.element != nil }) else { return nil }
         let mode = memoryMode.map { " memory-mode=\($0.nick)" } ?? ""
-        return "session.\(identity.name) ! rawdatapipe name=\(identity.name)\(mode)"
+        return "session.\(identity.name) ! rawdatapipe name=\(identity.name)\(mode) on-error=drop"
     }
 }

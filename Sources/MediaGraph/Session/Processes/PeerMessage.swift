@@ -9,8 +9,8 @@ enum PeerMessage: Sendable, Codable {
     case left(String)
     /// A stream has started or stopped being sent, whoever reads it.
     case stream(StreamKey, Bool)
-    /// The other side wants a stream of this one's, or no longer.
-    case read(StreamKey)
+    /// The other side wants a stream of this one's, at that height or more, or no longer. Said again when that changes.
+    case read(StreamKey, Resolution)
     case unread(StreamKey)
     // What a stream's readers are told.
     case begin(StreamKey)
@@ -26,7 +26,7 @@ enum PeerMessage: Sendable, Codable {
     case forget(memory: UInt64)
 
     /// Raised when processes of different versions could no longer talk.
-    static let version = 2
+    static let version = 3
 
     var bytes: Data {
         // Nothing in a message can't be encoded.

@@ -14,7 +14,7 @@ final class RoomLink: Sendable {
         /// Who has told of which user.
         var remote: [String: RoomPeer] = [:]
         /// Streams that this process reads of others.
-        var reading: [StreamKey: RoomPeer] = [:]
+        var reading: [StreamKey: Resolution] = [:]
         /// Streams of this process that others read.
         var forwarders: [StreamKey: StreamForwarder] = [:]
     }
@@ -150,20 +150,19 @@ final class RoomLink: Sendable {
         events.remoteStreamChanged(key, isOn: isOn)
     }
 
-    /// A stream may have got its first reader here, or lost its last.
+    /// A stream's readers here have come or gone, or want another height.
     func demandChanged(_ key: StreamKey) {
-        let isWanted = events.isWanted(key)
-        state.withLock { state in
-            guard let peer = state.remote[key.user] else { return }
-            switch (state.reading[key] != nil, isWanted) {
-            case (false, true):
-                state.reading[key] = peer
-                peer.send(.read(key))
-            case (true, false):
-                state.reading[key] = nil
-                peer.send(.unread(key))
-            default: break
+        var wanted = events.demand(for: key)
+        while true {
+            state.withLock { state in
+                guard let peer = state.remote[key.user], state.reading[key] != wanted else { return }
+                state.reading[key] = wanted
+                peer.send(wanted.map { .read(key, $0) } ?? .unread(key))
             }
+            // Whoever asked before another has told what was true before.
+            let latest = events.demand(for: key)
+            guard latest != wanted else { return }
+            wanted = latest
         }
     }
 
@@ -175,7 +174,7 @@ final class RoomLink: Sendable {
 
     // MARK: This process's streams, read by others
 
-    func forward(_ key: StreamKey, to peer: RoomPeer) {
+    func forward(_ key: StreamKey, _ resolution: Resolution, to peer: RoomPeer) {
         let new = StreamForwarder(events.stream(key))
         let forwarder = state.withLock { state -> StreamForwarder? in
             guard state.users[key.user] != nil else { return nil }
@@ -183,7 +182,7 @@ final class RoomLink: Sendable {
             state.forwarders[key] = new
             return new
         }
-        forwarder?.add(peer)
+        forwarder?.add(peer, resolution)
         if forwarder === new { new.start() }
     }
 
@@ -213,6 +212,6 @@ protocol RoomLinkEvents: AnyObject, Sendable {
     func remoteLeft(_ user: String)
     func remoteStreamChanged(_ key: StreamKey, isOn: Bool)
     func stream(_ key: StreamKey) -> RoomStream
-    /// Whether anybody here reads the stream.
-    func isWanted(_ key: StreamKey) -> Bool
+    /// What of the stream's height is enough for those who read it here; `nil` where nobody does.
+    func demand(for key: StreamKey) -> Resolution?
 }

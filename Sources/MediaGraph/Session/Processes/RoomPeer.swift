@@ -56,7 +56,7 @@ final class RoomPeer: Sendable {
             guard state.withLock({ $0.users.remove(user) }) != nil else { return false }
             room.left(user, with: self)
         case .stream(let key, let isOn): room.streamChanged(key, isOn: isOn, with: self)
-        case .read(let key): room.forward(key, to: self)
+        case .read(let key, let resolution): room.forward(key, resolution, to: self)
         case .unread(let key): room.stopForwarding(key, to: self)
         case .release(let memory): room.release(memory, by: self)
         case .forget(let memory): state.withLock { $0.memories[memory] = nil }

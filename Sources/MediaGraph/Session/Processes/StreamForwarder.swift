@@ -2,16 +2,22 @@ import GStreamer
 import Synchronization
 
 /// Hands one of this process's streams to other processes: a reader like any other, whose thread copies each buffer once
-/// into shared memory for all of them.
+/// into shared memory for all of them, as high as the most demanding wants it.
 final class StreamForwarder: Sendable {
     private struct State: Sendable {
         var peers: [RoomPeer] = []
+        var demands: [ObjectIdentifier: Resolution] = [:]
+        var format: StreamFormat?
+        /// Where the peers want less than there is.
+        var scaler: FrameScaler?
         var pool = SharedMemoryPool<ObjectIdentifier> { memoryCount.wrappingAdd(1, ordering: .relaxed).newValue }
         // What those who come later are told.
         var hasBegun = false
         var caps: SharedCaps?
         var timing: StreamTiming?
         var isOn = false
+
+        var demand: Resolution? { Resolution.greatest(demands.values) }
     }
 
     private static let memoryCount = Atomic<UInt64>(0)
@@ -39,8 +45,10 @@ final class StreamForwarder: Sendable {
         thread.withLock { $0.take() }?.join()
     }
 
-    func add(_ peer: RoomPeer) {
+    /// Or what it wants has changed.
+    func add(_ peer: RoomPeer, _ resolution: Resolution) {
         state.withLock { state in
+            state.demands[ObjectIdentifier(peer)] = resolution
             guard !state.peers.contains(where: { $0 === peer }) else { return }
             state.peers.append(peer)
             guard state.hasBegun else { return }
@@ -49,11 +57,14 @@ final class StreamForwarder: Sendable {
             if let timing = state.timing { peer.send(.latency(stream.key, timing.latency.nanoseconds)) }
             if state.isOn { peer.send(.status(stream.key, true)) }
         }
+        reader.negotiate()
     }
 
     /// True when nobody is left.
     func remove(_ peer: RoomPeer) -> Bool {
-        state.withLock { state in
+        defer { reader.negotiate() }
+        return state.withLock { state in
+            state.demands[ObjectIdentifier(peer)] = nil
             state.peers.removeAll { $0 === peer }
             state.pool.remove(ObjectIdentifier(peer))
             return state.peers.isEmpty
@@ -67,8 +78,9 @@ final class StreamForwarder: Sendable {
     private func run() {
         while true {
             switch reader.next() {
-            case .buffer(let buffer): show(buffer)
+            case .buffer(let frame): show(frame)
             case .signal(let signal): tell(signal)
+            case .negotiate: adapt()
             case .idle, .flush: continue
             case .end: return
             }
@@ -81,15 +93,11 @@ final class StreamForwarder: Sendable {
             switch signal {
             case .begin:
                 (state.hasBegun, state.caps, state.timing, state.isOn) = (true, nil, nil, false)
+                (state.format, state.scaler) = (nil, nil)
                 message = .begin(stream.key)
-            case .caps(let caps):
-                guard let shared = SharedCaps(caps) else {
-                    RoomLink.log.log(.warning, nil, "\(stream.id) stays in this process: \(caps)")
-                    state.caps = nil
-                    return
-                }
-                state.caps = shared
-                message = .caps(stream.key, shared)
+            case .format(let format):
+                state.format = format
+                return tellFormat(&state)
             case .timing(let timing):
                 state.timing = timing
                 message = .latency(stream.key, timing.latency.nanoseconds)
@@ -101,16 +109,45 @@ final class StreamForwarder: Sendable {
         }
     }
 
-    private func show(_ buffer: UnmanagedBuffer) {
-        let (place, timing) = state.withLock {
-            $0.caps == nil ? (nil, nil) : ($0.pool.free(buffer.access.size, holders: $0.peers.count), $0.timing)
+    /// What the peers want has changed.
+    private func adapt() {
+        state.withLock { state in
+            guard let format = state.format, let demand = state.demand, format.scaler(demand) !== state.scaler else {
+                return
+            }
+            tellFormat(&state)
         }
-        guard let place, place.memory.copy(buffer.access) else { return reader.lose(buffer) }
-        let taken = buffer.take()
-        let moment = taken.access.presentationTimestamp.flatMap { timing?.moment(of: $0) }
+    }
+
+    /// As it is from now on, or as small as is wanted.
+    private func tellFormat(_ state: inout State) {
+        guard let format = state.format else { return }
+        state.scaler = state.demand.flatMap(format.scaler)
+        let caps = state.scaler?.caps ?? format.caps
+        state.caps = SharedCaps(caps)
+        guard let shared = state.caps else {
+            RoomLink.log.log(.warning, nil, "\(stream.id) stays in this process: \(caps)")
+            return
+        }
+        for peer in state.peers { peer.send(.caps(stream.key, shared)) }
+    }
+
+    private func scaled(_ frame: StreamReader.Frame) -> Buffer? {
+        guard let scaler = state.withLock({ $0.scaler }) else { return frame.buffer.access.retained }
+        return scaler.scaled(frame)?.buffer.retained
+    }
+
+    private func show(_ frame: StreamReader.Frame) {
+        guard let shown = scaled(frame) else { return reader.lose(frame.buffer) }
+        let (place, timing) = state.withLock {
+            $0.caps == nil ? (nil, nil) : ($0.pool.free(shown.access.size, holders: $0.peers.count), $0.timing)
+        }
+        guard let place, place.memory.copy(shown.access) else { return reader.lose(frame.buffer) }
+        _ = frame.buffer.take()
+        let moment = shown.access.presentationTimestamp.flatMap { timing?.moment(of: $0) }
         let message = PeerMessage.buffer(
             stream.key,
-            SharedBuffer(taken.access, in: place.id, capacity: place.memory.size, moment: moment))
+            SharedBuffer(shown.access, in: place.id, capacity: place.memory.size, moment: moment))
         let bytes = message.bytes
         state.withLock { state in
             for peer in state.peers {
