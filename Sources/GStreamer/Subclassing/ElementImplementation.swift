@@ -50,6 +50,15 @@ open class ElementImplementation: @unchecked Sendable {
             >= GST_STATE_PAUSED.rawValue
     }
 
+    /// Runs `body` between two changes of the state, or inside the one that this thread makes. `nil` while another thread
+    /// changes it.
+    public func whileStateStands<R>(_ body: () -> R) -> R? {
+        // GStreamer holds this lock for as long as a change takes.
+        guard g_rec_mutex_trylock(&instance.element.pointee.state_lock) != 0 else { return nil }
+        defer { g_rec_mutex_unlock(&instance.element.pointee.state_lock) }
+        return body()
+    }
+
     /// Says that a property has changed by itself.
     public func notify(_ property: String) {
         g_object_notify(UnsafeMutableRawPointer(instance.element).assumingMemoryBound(to: GObject.self), property)

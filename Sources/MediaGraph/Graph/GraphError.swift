@@ -52,6 +52,14 @@ public struct ElementFailure: Error, Sendable, CustomStringConvertible {
         debug = report.debug
     }
 
+    /// What an element refused to do, without a message of its own.
+    init(_ element: Element, _ error: MediaGraphError) {
+        self.element = element.name
+        factory = element.factoryName
+        self.error = GLibError(domain: "mediagraph", code: Int(error.code.rawValue), message: "\(error)")
+        debug = ""
+    }
+
     /// The last line of the debug text: what GStreamer's elements put their own detail in.
     public var detail: String {
         debug.split(whereSeparator: \.isNewline).dropFirst().joined(separator: "\n")

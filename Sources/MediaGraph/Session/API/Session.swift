@@ -8,7 +8,7 @@ import Synchronization
 /// that text at the moment. Sendable: any task or thread may call it. Events come in order, to the delegate on a queue of
 /// the session's own, and to any number of readers of ``events``. A session that nobody holds any more leaves.
 public final class Session: Sendable {
-    private enum Phase: Sendable { case outside, joining, joined }
+    private enum Phase: Sendable { case outside, previewing, joining, joined }
 
     private struct State: Sendable {
         weak var delegate: (any SessionDelegate)?
@@ -36,7 +36,7 @@ public final class Session: Sendable {
         try context.validate()
         self.context = context
         do throws(GraphError) {
-            graph = try Graph(context.description)
+            graph = try Graph(context.description())
             place = SessionPlace(graph: graph, element: try graph.element("session"))
         } catch { throw .invalidParameter(.init("the session's description", actual: "\(error)")) }
         sound = SoundReader(place, context)
@@ -67,11 +67,27 @@ public final class Session: Sendable {
 
     // MARK: Joining
 
-    /// Comes into the room and sends. Throws ``GraphError/failed(_:)`` where somebody in the room has the name, or a device
-    /// can't be had.
+    /// Comes into the room and sends; where the preview runs, with what it has begun. Throws ``GraphError/failed(_:)`` where
+    /// somebody in the room has the name, or a device can't be had.
     public func join() async throws(GraphError) {
-        state.withLock { if $0.phase == .outside { $0.phase = .joining } }
-        try await graph.start()
+        let isPreviewing = state.withLock { state in
+            defer { if state.phase == .outside || state.phase == .previewing { state.phase = .joining } }
+            return state.phase == .previewing
+        }
+        if isPreviewing {
+            do throws(MediaGraphError) { try await setJoins(true) } catch {
+                let events = state.withLock { state -> [SessionEvent] in
+                    guard state.phase == .joining else { return [] }
+                    state.phase = .previewing
+                    defer { state.postponed = [] }
+                    return state.postponed
+                }
+                for event in events { send(event) }
+                throw .failed(ElementFailure(place.element, error))
+            }
+        } else {
+            try await start(joins: true)
+        }
         let events = state.withLock { state -> [SessionEvent] in
             // It may have ended by now.
             guard state.phase == .joining else { return [] }
@@ -81,6 +97,35 @@ public final class Session: Sendable {
         }
         for event in events { send(event) }
     }
+
+    private func start(joins: Bool) async throws(GraphError) {
+        // Only a session that runs can refuse it, and `start` does.
+        try? await setJoins(joins)
+        try await graph.start()
+    }
+
+    private func setJoins(_ joins: Bool) async throws(MediaGraphError) {
+        try await graph.onControlQueue { [place] () throws(MediaGraphError) in
+            do throws(PropertyError) { try place.element.setProperty("join", to: joins) } catch {
+                throw .wrapping(error, place.name)
+            }
+        }
+    }
+
+    /// Starts the graph without coming into the room; nothing where it runs.
+    func startPreview() async throws(GraphError) {
+        let isFirst = state.withLock { state in
+            guard state.phase == .outside else { return false }
+            state.phase = .previewing
+            return true
+        }
+        if isFirst { try await start(joins: false) }
+    }
+
+    /// Nothing where the user is in the room, or comes there.
+    func stopPreview() async { if isPreviewing { await graph.stop() } }
+
+    private var isPreviewing: Bool { state.withLock { $0.phase == .previewing } }
 
     /// Leaves the room, and the devices. When it returns no handler is running and none will be called; subscriptions stay
     /// for the next time.
@@ -92,7 +137,7 @@ public final class Session: Sendable {
     public var description: String {
         let pipes = state.withLock { Array($0.pipes.values) }
         let links = pipes.compactMap(\.text) + sound.texts + share.texts
-        return ([context.description] + links.sorted()).joined(separator: "\n")
+        return ([context.description(joins: !isPreviewing)] + links.sorted()).joined(separator: "\n")
     }
 
     // MARK: Users
@@ -157,13 +202,21 @@ public final class Session: Sendable {
             tell(.streamChanged(SessionUser(name: user, session: self), stream, isOn: isOn))
         case .warning(let warning): tell(.warning(warning))
         case .ended(let end):
-            state.withLock { state in
-                state.phase = .outside
-                (state.sending, state.postponed) = ([:], [])
+            let wasInRoom = state.withLock { state in
+                defer {
+                    state.phase = .outside
+                    (state.sending, state.postponed) = ([:], [])
+                }
+                return state.phase == .joined || state.phase == .joining
             }
             sound.forgetUsers()
             share.forget()
-            tell(.left(end))
+            if wasInRoom {
+                tell(.left(end))
+            } else if case .failed(let failure) = end {
+                // A preview's.
+                tell(.warning(failure))
+            }
         default: break
         }
     }

@@ -62,8 +62,10 @@ extension SessionContext {
     }
 
     /// The session as a description: what comes and goes while it runs isn't in it.
-    var description: String {
-        var lines = ["mediasession name=session room=\(quoted(room)) user=\(quoted(user))"]
+    func description(joins: Bool = true) -> String {
+        var lines = [
+            "mediasession name=session room=\(quoted(room)) user=\(quoted(user))" + (joins ? "" : " join=false")
+        ]
         if externalVideoSource != nil {
             lines.append("videosource name=camera ! session.camera")
         } else if let camera {
@@ -80,6 +82,8 @@ extension SessionContext {
         }
         return lines.joined(separator: "\n")
     }
+
+    var hasCamera: Bool { externalVideoSource != nil || camera != nil }
 
     var hasSpeaker: Bool { virtualAudioSpeaker != nil || speaker != nil }
 
