@@ -19,21 +19,21 @@ final class PipeReader: Sendable {
 
     private let place: SessionPlace
     private let identity: PipeIdentity
-    private let memoryMode: MemoryMode?
+    private let properties: [(name: String, text: String)]
     private let state = Mutex(State())
 
     /// The pad has the pipe's name.
-    init(_ place: SessionPlace, _ identity: PipeIdentity, _ memoryMode: MemoryMode?) {
+    init(_ place: SessionPlace, _ identity: PipeIdentity, _ properties: [(name: String, text: String)]) {
         self.place = place
         self.identity = identity
-        self.memoryMode = memoryMode
+        self.properties = properties
     }
 
     func subscribe(_ delegate: some RawDataDelegate, _ resolution: Resolution) throws(MediaGraphError) {
         try state.withLock { state throws(MediaGraphError) in
             let known = state.element
             let element =
-                if let known { known } else { try SessionPlace.make("rawdatapipe", identity.name, memoryMode) }
+                if let known { known } else { try SessionPlace.make("rawdatapipe", identity.name, properties) }
             try NodeDoor.subscribe(delegate, identity, resolution, to: element)
             state.delegates.append(Weak(delegate: delegate))
             guard known == nil else { return }
@@ -67,7 +67,7 @@ final class PipeReader: Sendable {
     /// As a description has it.
     var text: String? {
         guard state.withLock({ $0.element != nil }) else { return nil }
-        let mode = memoryMode.map { " memory-mode=\($0.nick)" } ?? ""
-        return "session.\(identity.name) ! rawdatapipe name=\(identity.name)\(mode)"
+        let source = place.observers?.outletText(identity.name) ?? "session.\(identity.name)"
+        return "\(source) ! rawdatapipe name=\(identity.name)" + properties.map { " \($0.name)=\($0.text)" }.joined()
     }
 }

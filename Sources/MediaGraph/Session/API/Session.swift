@@ -37,11 +37,13 @@ public final class Session: Sendable {
         self.context = context
         do throws(GraphError) {
             graph = try Graph(context.description())
-            place = SessionPlace(graph: graph, element: try graph.element("session"))
+            place = SessionPlace(
+                graph: graph, element: try graph.element("session"), observers: RemoteObservers(context))
         } catch { throw .invalidParameter(.init("the session's description", actual: "\(error)")) }
         sound = SoundReader(place, context)
         share = ShareLink(place)
         sound.session.withLock { $0 = WeakSession(self) }
+        place.observers?.session.withLock { $0 = WeakSession(self) }
         try attachHandlers()
         graph.listen { [weak self] in self?.hear($0) }
     }
@@ -50,6 +52,7 @@ public final class Session: Sendable {
         do {
             if let source = context.externalVideoSource { try graph.videoSource("camera").attach(source) }
             if let processor = context.preProcessor { try attach(processor, to: graph.preprocessor("preprocessor")) }
+            try SessionObservation(context)?.attach(to: graph)
             if let microphone = context.virtualAudioMic { try graph.virtualMic("mic").attach(microphone) }
             if context.hasSpeaker { try sound.attach(to: graph.element("speaker")) }
         } catch { throw .wrapping(error, "the session's handlers") }
@@ -136,7 +139,7 @@ public final class Session: Sendable {
     /// The session as text, for `mediagraph run`: what runs now, subscriptions and shares too.
     public var description: String {
         let pipes = state.withLock { Array($0.pipes.values) }
-        let links = pipes.compactMap(\.text) + sound.texts + share.texts
+        let links = pipes.compactMap(\.text) + (place.observers?.texts ?? []) + sound.texts + share.texts
         return ([context.description(joins: !isPreviewing)] + links.sorted()).joined(separator: "\n")
     }
 
@@ -170,7 +173,7 @@ public final class Session: Sendable {
     func pipe(_ identity: PipeIdentity) -> PipeReader {
         state.withLock { state in
             if let pipe = state.pipes[identity] { return pipe }
-            let pipe = PipeReader(place, identity, context.memoryMode(of: identity.kind))
+            let pipe = PipeReader(place, identity, context.properties(of: identity.kind))
             state.pipes[identity] = pipe
             return pipe
         }
@@ -186,11 +189,14 @@ public final class Session: Sendable {
     private func hear(_ event: GraphEvent) {
         switch event {
         case .userJoined(place.name, let user):
+            // Ahead of those who hear of the user, and read the video behind the observer.
+            place.enqueue { $0.observers?.joined(user, $0) }
             state.withLock { $0.sending[user] = $0.sending[user] ?? [] }
             sound.joined(user)
             tell(.userJoined(SessionUser(name: user, session: self)))
         case .userLeft(place.name, let user):
             state.withLock { $0.sending[user] = nil }
+            place.enqueue { $0.observers?.left(user, $0) }
             sound.left(user)
             tell(.userLeft(SessionUser(name: user, session: self)))
         case .userStream(place.name, let user, let kind, let isOn):
@@ -202,13 +208,14 @@ public final class Session: Sendable {
             tell(.streamChanged(SessionUser(name: user, session: self), stream, isOn: isOn))
         case .warning(let warning): tell(.warning(warning))
         case .ended(let end):
-            let wasInRoom = state.withLock { state in
+            let (wasInRoom, users) = state.withLock { state in
                 defer {
                     state.phase = .outside
                     (state.sending, state.postponed) = ([:], [])
                 }
-                return state.phase == .joined || state.phase == .joining
+                return (state.phase == .joined || state.phase == .joining, Array(state.sending.keys))
             }
+            for user in users { place.enqueue { $0.observers?.left(user, $0) } }
             sound.forgetUsers()
             share.forget()
             if wasInRoom {

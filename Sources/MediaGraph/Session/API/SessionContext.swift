@@ -25,6 +25,10 @@ public struct SessionContext: Sendable {
     /// Edits the camera's frames before they are sent (preProcessorDelegate); an alternative to `externalVideoSource`.
     public var preProcessor: (any VideoProcessor & Sendable)?
 
+    /// Looks at frames at its positions (registerVideoFrameObserver); or instead one that edits them.
+    public var frameObserver: (any SessionFrameObserver)?
+    public var frameEditor: (any SessionFrameEditor)?
+
     /// A microphone in the device's place (virtualAudioMicDelegate): the device isn't opened then.
     public var virtualAudioMic: (any VirtualMic)?
     /// A microphone, as a description of elements that ends in its sound: `alsasrc`.
@@ -56,6 +60,10 @@ extension SessionContext {
                     "the session's video", expected: "an external video source, or a camera and its pre-processor",
                     actual: "both"))
         }
+        if frameObserver != nil, frameEditor != nil {
+            throw .wrongUsage(
+                .init("the session's frame observer", expected: "one that looks, or one that edits", actual: "both"))
+        }
         if preProcessor != nil, camera == nil {
             throw .wrongUsage(.init("the session's pre-processor", expected: "a camera", actual: "none"))
         }
@@ -66,12 +74,7 @@ extension SessionContext {
         var lines = [
             "mediasession name=session room=\(quoted(room)) user=\(quoted(user))" + (joins ? "" : " join=false")
         ]
-        if externalVideoSource != nil {
-            lines.append("videosource name=camera ! session.camera")
-        } else if let camera {
-            let edited = preProcessor == nil ? "" : " ! preprocessor name=preprocessor"
-            lines.append("\(camera)\(edited) ! session.camera")
-        }
+        if let video { lines.append(video) }
         if virtualAudioMic != nil {
             lines.append("virtualmic name=mic ! session.mic")
         } else if let microphone {
@@ -83,6 +86,17 @@ extension SessionContext {
         return lines.joined(separator: "\n")
     }
 
+    /// From the camera to the session; `nil` without one.
+    private var video: String? {
+        guard let source = externalVideoSource == nil ? camera : "videosource name=camera" else { return nil }
+        let observation = SessionObservation(self)
+        let parts = [
+            source, observation?.text(.postCapture), preProcessor == nil ? nil : "preprocessor name=preprocessor",
+            observation?.text(.preEncoder), "session.camera",
+        ]
+        return parts.compactMap { $0 }.joined(separator: " ! ")
+    }
+
     var hasCamera: Bool { externalVideoSource != nil || camera != nil }
 
     var hasSpeaker: Bool { virtualAudioSpeaker != nil || speaker != nil }
@@ -91,9 +105,17 @@ extension SessionContext {
         "virtualspeaker name=speaker" + (audioMemoryMode.map { " memory-mode=\($0.nick)" } ?? "")
     }
 
-    func memoryMode(of kind: PipeIdentity.Kind) -> MemoryMode? { kind == .share ? shareMemoryMode : videoMemoryMode }
+    /// What a pipe of this kind is set by.
+    func properties(of kind: PipeIdentity.Kind) -> [(name: String, text: String)] {
+        (kind == .share ? shareMemoryMode : videoMemoryMode).properties
+    }
 
     private func quoted(_ text: String) -> String {
         "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
     }
+}
+
+extension MemoryMode? {
+    /// As a description has it.
+    var properties: [(name: String, text: String)] { map { [("memory-mode", $0.nick)] } ?? [] }
 }
