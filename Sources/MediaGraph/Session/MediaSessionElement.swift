@@ -13,6 +13,7 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
         var user = ""
         var transport = SessionTransport.room
         var joins = true
+        var mirror = MirrorMode.previewOnly
     }
 
     static let defaultSettings = Settings()
@@ -42,11 +43,16 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
         var inputs: [Input] = []
         var outputs: [Output] = []
         var membership: Membership?
-        /// What the user's own camera gives, while data flows: in the room or not.
-        var preview: RoomStream?
+        /// What the user's own cameras give, while data flows: in the room or not.
+        var previews: [PublishChannel: RoomStream] = [:]
 
         /// `nil` for what there is in a room only, while the user isn't in one.
-        func stream(_ key: OutputKey) -> RoomStream? { key == .preview ? preview : membership?.stream(key) }
+        func stream(_ key: OutputKey) -> RoomStream? {
+            switch key {
+            case .preview(let channel): previews[channel]
+            case .of(let key): membership?.stream(key)
+            }
+        }
 
         /// The outputs that some streams have, which are there from now on.
         mutating func readBy(_ isMeant: (OutputKey) -> Bool) -> [Output] {
@@ -72,7 +78,7 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
             author: NodeDefinition.author,
             padTemplates: StreamKind.allCases.map {
                 PadTemplate($0.inputPad, .sink, .request, caps: $0.isSound ? soundCaps : videoCaps)
-            } + [PadTemplate("preview", .source, .request, caps: videoCaps)]
+            } + PublishChannel.allCases.map { PadTemplate($0.previewPad, .source, .request, caps: videoCaps) }
                 + StreamKind.allCases.map {
                     PadTemplate("\($0.outputPrefix)%s", .source, .request, caps: $0.isSound ? soundCaps : videoCaps)
                 },
@@ -88,6 +94,9 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
                     at camera, and nothing else is read or sent; set to true, the user joins. The user leaves when the run \
                     ends
                     """),
+                .setting(
+                    "mirror", of: Self.self, \.mirror, changes: .always,
+                    "Which frames of camera say that they are to be flipped, left and right, by whoever shows them"),
                 .readOnly(
                     "stats", of: MediaSessionElement.self, default: Structure("mediagraph-stats"),
                     """
@@ -133,6 +142,11 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
         do throws(MediaGraphError) { try outcome.get() } catch { throw PropertyRefused("\(error)") }
     }
 
+    func settingsDidChange(_ property: String) {
+        guard property == "mirror" else { return }
+        for input in state.withLock({ $0.inputs }) { input.publisher.mirrors(settings.current.mirror) }
+    }
+
     override func changeState(_ change: StateChange) -> StateChangeResult {
         if case .readyToPaused = change {
             open()
@@ -169,13 +183,17 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
 
     /// Before data flows: the preview, which needs no room.
     private func open() {
-        let preview = RoomStream(StreamKey(user: user, kind: .camera), room: settings.current.room)
-        let (inputs, outputs) = state.withLock { state in
-            state.preview = preview
-            return (state.inputs, state.readBy { $0 == .preview })
+        let (user, room) = (user, settings.current.room)
+        let (inputs, outputs, previews) = state.withLock { state in
+            for channel in PublishChannel.allCases {
+                state.previews[channel] = RoomStream(StreamKey(user: user, kind: channel.camera), room: room)
+            }
+            return (state.inputs, state.readBy(\.isPreview), state.previews)
         }
         for output in outputs { output.join() }
-        for input in inputs where input.publisher.kind == .camera { input.publisher.show(in: preview) }
+        for (channel, preview) in previews {
+            inputs.first { $0.publisher.kind == channel.camera }?.publisher.show(in: preview)
+        }
     }
 
     /// At any time between `open` and `close`.
@@ -184,7 +202,7 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
         try membership.join()
         let (inputs, outputs) = state.withLock { state in
             state.membership = membership
-            return (state.inputs, state.readBy { $0 != .preview })
+            return (state.inputs, state.readBy { !$0.isPreview })
         }
         for output in outputs { output.join() }
         for input in inputs { input.publisher.join(membership) }
@@ -195,7 +213,7 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
     private func close() {
         let (inputs, outputs, membership) = state.withLock { state in
             defer {
-                (state.membership, state.preview) = (nil, nil)
+                (state.membership, state.previews) = (nil, [:])
                 for index in state.outputs.indices { state.outputs[index].stream = nil }
             }
             return (state.inputs, state.outputs, state.membership)
@@ -230,6 +248,7 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
             let publisher = StreamPublisher(kind, owner: WeakElement(instance)),
             let target = publisher.appSink.staticPad("sink")
         else { return nil }
+        publisher.mirrors(settings.current.mirror)
         add(publisher.appSink)
         let pad = addGhostPad(kind.inputPad, target: target)
         pad.chainToTarget()

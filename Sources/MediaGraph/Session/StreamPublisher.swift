@@ -14,6 +14,8 @@ final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
     private let target = Mutex(Target())
     /// Counts what makes an announcement old: another target, and PLAYING that begins anew, with another base time.
     private let version = Atomic<Int>(0)
+    /// `MirrorMode`: which frames are to be flipped, of the preview and of those that the others get.
+    private let mirror = Atomic<Int32>(MirrorMode.none.rawValue)
     private var announced: Announced?
     /// It has been said that another shares.
     private var isRefused = false
@@ -96,6 +98,11 @@ final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
             + (target.withLock { $0.place }?.stream.remoteStatistics.dropped.load(ordering: .relaxed) ?? 0)
     }
 
+    /// Of the main camera; other streams are seen as they are.
+    func mirrors(_ mode: MirrorMode) {
+        if kind == .camera { mirror.store(mode.rawValue, ordering: .relaxed) }
+    }
+
     func playing() { version.wrappingAdd(1, ordering: .releasing) }
 
     // MARK: The streaming thread
@@ -111,10 +118,20 @@ final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
     }
 
     private func send(_ buffer: BufferAccess, _ announced: Announced) {
-        announced.preview?.send(buffer)
+        let mirror = MirrorMode(rawValue: mirror.load(ordering: .relaxed)) ?? MirrorMode.none
+        if let preview = announced.preview { send(buffer, to: preview, mirror.preview) }
         guard let room = announced.room else { return }
         statistics.countFrame()
-        room.send(buffer)
+        send(buffer, to: room, mirror.published)
+    }
+
+    /// What one stream's frames say and the other's don't is said by another buffer on the same memory.
+    private func send(_ buffer: BufferAccess, to stream: RoomStream, _ flip: Flip) {
+        guard flip != .none, stream.hasReaders else { return stream.send(buffer) }
+        let marked = buffer.alias
+        // Each bit a direction: what is flipped twice is as it was.
+        Flip.meta.set(Flip(of: buffer).rawValue ^ flip.rawValue, on: marked.access)
+        stream.send(marked.access)
     }
 
     /// What is new goes ahead of the buffer.

@@ -139,6 +139,8 @@ public final class Session: Sendable {
     /// The session as text, for `mediagraph run`: what runs now, subscriptions and shares too.
     public var description: String {
         let pipes = state.withLock { Array($0.pipes.values) }
+        var context = context
+        context.mirrorMode = mirrorMode
         let links = pipes.compactMap(\.text) + (place.observers?.texts ?? []) + sound.texts + share.texts
         return ([context.description(joins: !isPreviewing)] + links.sorted()).joined(separator: "\n")
     }
@@ -173,7 +175,8 @@ public final class Session: Sendable {
     func pipe(_ identity: PipeIdentity) -> PipeReader {
         state.withLock { state in
             if let pipe = state.pipes[identity] { return pipe }
-            let pipe = PipeReader(place, identity, context.properties(of: identity.kind))
+            let render = identity.kind == .video ? context.customVideoRender?.engineRender : nil
+            let pipe = PipeReader(place, identity, context.properties(of: identity.kind), engineRender: render)
             state.pipes[identity] = pipe
             return pipe
         }

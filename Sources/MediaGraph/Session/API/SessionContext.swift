@@ -22,6 +22,10 @@ public struct SessionContext: Sendable {
     public var externalVideoSource: (any VideoSource)?
     /// A camera, as a description of elements that ends in its video: `v4l2src`.
     public var camera: String?
+    /// A second camera, sent by the auxiliary channel, as a description like `camera`'s.
+    public var auxCamera: String?
+    /// Where the main camera is to be seen mirrored; ``Session/mirrorMode`` changes it later.
+    public var mirrorMode = MirrorMode.previewOnly
     /// Edits the camera's frames before they are sent (preProcessorDelegate); an alternative to `externalVideoSource`.
     public var preProcessor: (any VideoProcessor & Sendable)?
 
@@ -38,6 +42,9 @@ public struct SessionContext: Sendable {
     public var virtualAudioSpeaker: (any VirtualSpeaker & Sendable)?
     /// Where it is played besides, as a description of elements that takes sound: `autoaudiosink`.
     public var speaker: String?
+
+    /// How pipes and previews hand video over (enableCustomVideoRender); `nil`: as each stream is, to delegates alone.
+    public var customVideoRender: CustomVideoRender?
 
     /// Whose memory raw video, sound and shares come in (videoRawdataMemoryMode and the like); `nil`: borrowed or owned as
     /// the one who takes them asks for it. A mode that contradicts a delegate is an error when that subscribes.
@@ -71,10 +78,13 @@ extension SessionContext {
 
     /// The session as a description: what comes and goes while it runs isn't in it.
     func description(joins: Bool = true) -> String {
+        let mirror = mirrorMode == .previewOnly ? "" : " mirror=\(mirrorMode.nick)"
         var lines = [
-            "mediasession name=session room=\(quoted(room)) user=\(quoted(user))" + (joins ? "" : " join=false")
+            "mediasession name=session room=\(quoted(room)) user=\(quoted(user))" + mirror
+                + (joins ? "" : " join=false")
         ]
         if let video { lines.append(video) }
+        if let auxCamera { lines.append("\(auxCamera) ! session.camera_aux") }
         if virtualAudioMic != nil {
             lines.append("virtualmic name=mic ! session.mic")
         } else if let microphone {
@@ -97,7 +107,12 @@ extension SessionContext {
         return parts.compactMap { $0 }.joined(separator: " ! ")
     }
 
-    var hasCamera: Bool { externalVideoSource != nil || camera != nil }
+    func hasCamera(_ channel: PublishChannel) -> Bool {
+        switch channel {
+        case .main: externalVideoSource != nil || camera != nil
+        case .aux: auxCamera != nil
+        }
+    }
 
     var hasSpeaker: Bool { virtualAudioSpeaker != nil || speaker != nil }
 
@@ -107,7 +122,7 @@ extension SessionContext {
 
     /// What a pipe of this kind is set by.
     func properties(of kind: PipeIdentity.Kind) -> [(name: String, text: String)] {
-        (kind == .share ? shareMemoryMode : videoMemoryMode).properties
+        kind == .share ? shareMemoryMode.properties : videoMemoryMode.properties + (customVideoRender?.properties ?? [])
     }
 
     private func quoted(_ text: String) -> String {

@@ -44,6 +44,11 @@ struct SessionPlace: Sendable {
         }
     }
 
+    /// From one element to another that was made of a description. On the graph's queue.
+    func link(_ source: Pad?, to next: Element) {
+        guard let source, let sink = next.staticPad("sink"), source.link(to: sink) else { return warn(next.name) }
+    }
+
     func warn(_ pad: String) { element.postWarning(.settings, "\(name): \(pad) couldn't be linked") }
 
     /// Takes the session's `pad` away, and its link with it. What is on the other side goes on without.
@@ -64,6 +69,13 @@ struct SessionPlace: Sendable {
             for property in properties { try element.setProperty(property.name, parsing: property.text) }
         } catch { throw .wrapping(error, name) }
         return element
+    }
+
+    /// Elements as one, from a description that takes what is linked to it. Throws `invalidParameter` where it doesn't hold.
+    static func make(parsing description: String) throws(MediaGraphError) -> Element {
+        do throws(GLibError) { return try Element(parsing: description) } catch {
+            throw .invalidParameter(.init("\"\(description)\"", actual: error.message))
+        }
     }
 
     /// What reads, before it is linked: a stream that finds an element that doesn't run yet takes that for a stop.

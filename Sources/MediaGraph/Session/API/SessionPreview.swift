@@ -9,9 +9,10 @@
 /// In a session that has been joined the preview is on by itself. Subscribe at any time, before ``start()`` too.
 public struct SessionPreview: Sendable {
     let session: Session
+    public let channel: PublishChannel
 
     private var reader: PipeReader {
-        session.pipe(PipeIdentity(name: OutputKey.preview.padName, user: session.context.user))
+        session.pipe(PipeIdentity(name: channel.previewPad, user: session.context.user))
     }
 
     /// Starts the camera for the preview alone (startPreview); nothing where it runs. Throws ``GraphError/failed(_:)`` where
@@ -39,7 +40,7 @@ public struct SessionPreview: Sendable {
     public var statistics: NodeCounts { reader.statistics }
 
     private func checkCamera() throws(MediaGraphError) {
-        guard session.context.hasCamera else {
+        guard session.context.hasCamera(channel) else {
             throw .noVideo(
                 .init("the preview", expected: "a camera or an external video source in the context", actual: "neither")
             )
@@ -48,5 +49,16 @@ public struct SessionPreview: Sendable {
 }
 
 extension Session {
-    public var preview: SessionPreview { SessionPreview(session: self) }
+    /// What the main camera gives.
+    public var preview: SessionPreview { SessionPreview(session: self, channel: .main) }
+    /// What the second one gives: `SessionContext.auxCamera`. It starts and stops with the main one.
+    public var auxPreview: SessionPreview { SessionPreview(session: self, channel: .aux) }
+
+    /// Which of the main camera's frames say that they are to be flipped (setVideoMirrorMode): from the next one on, at any
+    /// time. It begins as the context's.
+    public var mirrorMode: MirrorMode {
+        get { (try? place.element.property("mirror", as: MirrorMode.self)) ?? context.mirrorMode }
+        // It is never locked, and takes all there are.
+        set { try? place.element.setProperty("mirror", to: newValue) }
+    }
 }
