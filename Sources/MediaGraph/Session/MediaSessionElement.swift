@@ -14,6 +14,15 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
         var transport = SessionTransport.room
         var joins = true
         var mirror = MirrorMode.previewOnly
+        var role = SessionRole.participant
+        var streamsRawData = false
+
+        /// Why the user may not have the alpha channel; `nil` when that is permitted.
+        var alphaRefusal: String? {
+            guard role == .host else { return "the session's user must be its host (role=host)" }
+            guard streamsRawData else { return "the session must be permitted to stream raw data (raw-streaming=true)" }
+            return nil
+        }
     }
 
     static let defaultSettings = Settings()
@@ -97,6 +106,13 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
                 .setting(
                     "mirror", of: Self.self, \.mirror, changes: .always,
                     "Which frames of camera say that they are to be flipped, left and right, by whoever shows them"),
+                .setting("role", of: Self.self, \.role, "What the user may do in the room"),
+                .setting(
+                    "raw-streaming", of: Self.self, \.streamsRawData,
+                    """
+                    Whether the user is permitted to stream raw data: a host who is may turn on an alphachannel in front \
+                    of camera
+                    """),
                 .readOnly(
                     "stats", of: MediaSessionElement.self, default: Structure("mediagraph-stats"),
                     """
@@ -252,6 +268,9 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
         add(publisher.appSink)
         let pad = addGhostPad(kind.inputPad, target: target)
         pad.chainToTarget()
+        if PublishChannel.allCases.contains(where: { $0.camera == kind }) {
+            AlphaPermission.answer(at: pad.pad) { [settings] in settings.current.alphaRefusal }
+        }
         let membership = state.withLock { state in
             state.inputs.append(Input(pad: pad, publisher: publisher))
             return state.membership

@@ -101,7 +101,7 @@ import Testing
 
     @Test(
         "CR-7 in text: join=false shows a preview alone, join=true joins while it runs, and the session's text says so")
-    func text() async throws {
+    func inText() async throws {
         let room = #function
         let graph = try Graph(
             """

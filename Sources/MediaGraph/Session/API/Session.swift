@@ -209,6 +209,9 @@ public final class Session: Sendable {
             }
             if stream == .shareAudio, user != context.user { sound.shares(user, isOn) }
             tell(.streamChanged(SessionUser(name: user, session: self), stream, isOn: isOn))
+        case .alphaChannel("alpha", let isOn):
+            delegate?.session(self, alphaChannelIsOn: isOn)
+            readers.yield(.alphaChannel(isOn: isOn))
         case .warning(let warning): tell(.warning(warning))
         case .ended(let end):
             let (wasInRoom, users) = state.withLock { state in

@@ -14,6 +14,9 @@
 public struct SessionContext: Sendable {
     /// By which the others know this user.
     public var user: String
+    /// What this user may do: the alpha channel takes a host who may stream raw data (the token's role and permission).
+    public var role = SessionRole.participant
+    public var allowsRawStreaming = false
     /// Whoever names the same room meets there.
     public var room: String
 
@@ -26,6 +29,9 @@ public struct SessionContext: Sendable {
     public var auxCamera: String?
     /// Where the main camera is to be seen mirrored; ``Session/mirrorMode`` changes it later.
     public var mirrorMode = MirrorMode.previewOnly
+    /// What makes the alpha channel of what is sent, as an `alphachannel`'s mask (`alpha method=green`); `""`: the alpha that
+    /// frames come with. `nil`: this user has none to turn on. ``SessionVideoHelper`` turns it on and off.
+    public var alphaMask: String?
     /// Edits the camera's frames before they are sent (preProcessorDelegate); an alternative to `externalVideoSource`.
     public var preProcessor: (any VideoProcessor & Sendable)?
 
@@ -79,8 +85,9 @@ extension SessionContext {
     /// The session as a description: what comes and goes while it runs isn't in it.
     func description(joins: Bool = true) -> String {
         let mirror = mirrorMode == .previewOnly ? "" : " mirror=\(mirrorMode.nick)"
+        let rights = (role == .host ? " role=host" : "") + (allowsRawStreaming ? " raw-streaming=true" : "")
         var lines = [
-            "mediasession name=session room=\(quoted(room)) user=\(quoted(user))" + mirror
+            "mediasession name=session room=\(quoted(room)) user=\(quoted(user))" + rights + mirror
                 + (joins ? "" : " join=false")
         ]
         if let video { lines.append(video) }
@@ -101,7 +108,8 @@ extension SessionContext {
         guard let source = externalVideoSource == nil ? camera : "videosource name=camera" else { return nil }
         let observation = SessionObservation(self)
         let parts = [
-            source, observation?.text(.postCapture), preProcessor == nil ? nil : "preprocessor name=preprocessor",
+            source, observation?.text(.postCapture), alphaMask.map { "alphachannel name=alpha mask=\(quoted($0))" },
+            preProcessor == nil ? nil : "preprocessor name=preprocessor",
             observation?.text(.preEncoder), "session.camera",
         ]
         return parts.compactMap { $0 }.joined(separator: " ! ")

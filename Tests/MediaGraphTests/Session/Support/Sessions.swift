@@ -23,6 +23,7 @@ final class SessionLog: SessionDelegate {
         case .streamChanged(let user, let stream, let isOn): log.add("\(user.name) \(stream) \(isOn ? "on" : "off")")
         case .warning(let warning): log.add("\(warning)")
         case .left: log.add("left")
+        case .alphaChannel: log.add("told twice")
         }
     }
 
