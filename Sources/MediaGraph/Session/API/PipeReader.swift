@@ -1,22 +1,22 @@
 import GStreamer
 import Synchronization
 
-/// A `rawdatapipe` behind one of a session's pads, for as long as it has delegates.
+/// A `rawdatapipe` behind one of a session's pads, for as long as somebody receives its frames.
 final class PipeReader: Sendable {
     private struct State: Sendable {
         var element: Element?
         /// Where its frames are shown besides.
         var renderer: Element?
-        /// One that is gone counts as unsubscribed.
-        var delegates: [Weak] = []
+        /// Delegates, and channels of tasks. One that is gone counts as unsubscribed.
+        var receivers: [Weak] = []
 
-        mutating func remove(_ delegate: some RawDataDelegate) {
-            delegates.removeAll { $0.delegate == nil || $0.delegate === delegate }
+        mutating func remove(_ receiver: AnyObject) {
+            receivers.removeAll { $0.receiver == nil || $0.receiver === receiver }
         }
     }
 
     private struct Weak: Sendable {
-        weak var delegate: (any RawDataDelegate)?
+        weak var receiver: (any AnyObject & Sendable)?
     }
 
     private let place: SessionPlace
@@ -37,14 +37,38 @@ final class PipeReader: Sendable {
     }
 
     func subscribe(_ delegate: some RawDataDelegate, _ resolution: Resolution) throws(MediaGraphError) {
+        try add(delegate) { (element) throws(MediaGraphError) in
+            try NodeDoor.subscribe(delegate, identity, resolution, to: element)
+        }
+    }
+
+    /// Subscribes until nobody reads the sequence any more.
+    func frames(_ resolution: Resolution) throws(MediaGraphError) -> FrameSequence<OwnedVideoFrame> {
+        guard !properties.contains(where: { $0 == ("memory-mode", MemoryMode.stack.nick) }) else {
+            throw .invalidParameter(
+                .init("\(identity.name)'s memory mode", expected: "heap, for frames that are kept", actual: "stack"))
+        }
+        let channel = FrameChannel<OwnedVideoFrame>()
+        try add(channel) { (element) throws(MediaGraphError) in
+            try NodeDoor.subscribe(channel, resolution, to: element)
+        }
+        // Not on the thread that gives the sequence up, which may be a task's: it waits for a callback in flight.
+        channel.whenAbandoned { [place, self] in place.enqueue { _ in try? self.unsubscribe(channel) } }
+        place.graph.streams.add(channel)
+        return FrameSequence(channel, graph: place.graph)
+    }
+
+    private func add(
+        _ receiver: some AnyObject & Sendable, _ subscribe: (Element) throws(MediaGraphError) -> Void
+    ) throws(MediaGraphError) {
         try state.withLock { state throws(MediaGraphError) in
             let known = state.element
             let element =
                 if let known { known } else { try SessionPlace.make("rawdatapipe", identity.name, properties) }
             var renderer: Element?
             if known == nil, let engineRender { renderer = try SessionPlace.make(parsing: engineRender) }
-            try NodeDoor.subscribe(delegate, identity, resolution, to: element)
-            state.delegates.append(Weak(delegate: delegate))
+            try subscribe(element)
+            state.receivers.append(Weak(receiver: receiver))
             guard known == nil else { return }
             (state.element, state.renderer) = (element, renderer)
             place.enqueue { [identity, renderer] place in
@@ -60,15 +84,15 @@ final class PipeReader: Sendable {
         }
     }
 
-    func unsubscribe(_ delegate: some RawDataDelegate) throws(MediaGraphError) {
+    func unsubscribe(_ receiver: some AnyObject & Sendable) throws(MediaGraphError) {
         guard let element = state.withLock({ $0.element }) else {
             throw .wrongUsage(.init(identity.name, expected: "a delegate that is subscribed", actual: "another"))
         }
         // It waits for callbacks, which may subscribe others: outside the lock.
-        try NodeDoor.unsubscribe(delegate, from: element)
+        try NodeDoor.unsubscribe(receiver, from: element)
         state.withLock { state in
-            state.remove(delegate)
-            guard state.delegates.isEmpty, state.element == element else { return }
+            state.remove(receiver)
+            guard state.receivers.isEmpty, state.element == element else { return }
             let renderer = state.renderer
             (state.element, state.renderer) = (nil, nil)
             place.enqueue { [identity] place in

@@ -36,6 +36,12 @@ public struct SessionPreview: Sendable {
         try reader.unsubscribe(delegate)
     }
 
+    /// As ``SessionPipe/frames(resolution:)``.
+    public func frames(resolution: Resolution) throws(MediaGraphError) -> FrameSequence<OwnedVideoFrame> {
+        try checkCamera()
+        return try reader.frames(resolution)
+    }
+
     /// What has been delivered and lost since somebody subscribed.
     public var statistics: NodeCounts { reader.statistics }
 

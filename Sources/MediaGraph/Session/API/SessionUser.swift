@@ -72,6 +72,17 @@ public struct SessionPipe: Sendable {
         try reader.unsubscribe(delegate)
     }
 
+    /// The pipe's frames as they come, owned, at most `resolution` high: each may be kept and sent to other tasks. Subscribed
+    /// from this call until the sequence and its iterators are gone, or the task that reads is cancelled; with any number of
+    /// sequences and delegates beside. It holds two frames, and a slow reader loses the oldest, counted in
+    /// `statistics.dropped`. It ends when the session is left, and throws the graph's error where it fails.
+    ///
+    /// Throws what ``subscribe(_:resolution:)`` does; `invalidParameter` where the session's memory mode is the stack's.
+    public func frames(resolution: Resolution) throws(MediaGraphError) -> FrameSequence<OwnedVideoFrame> {
+        _ = try user.session.user(user.name)
+        return try reader.frames(resolution)
+    }
+
     /// What has been delivered and lost since somebody subscribed.
     public var statistics: NodeCounts { reader.statistics }
 }
