@@ -67,12 +67,13 @@ open class ElementImplementation: @unchecked Sendable {
     /// Posts an element message on the bus. Any thread.
     public func post(_ structure: Structure) { element.post(structure) }
 
-    /// Posts an error on the bus: the graph ends with it. Any thread.
+    /// Posts an error on the bus: the graph ends with it. Any thread. `details` are for programs.
     public func postError(
-        _ problem: ElementProblem, _ text: String, debug: String = "", file: StaticString = #fileID,
-        function: StaticString = #function, line: UInt = #line
+        _ problem: ElementProblem, _ text: String, debug: String = "", details: Structure? = nil,
+        file: StaticString = #fileID, function: StaticString = #function, line: UInt = #line
     ) {
-        element.postError(problem, text, debug: debug, file: file, function: function, line: line)
+        element.postError(
+            problem, text, debug: debug, details: details, file: file, function: function, line: line)
     }
 
     /// Posts a warning on the bus: the graph goes on. Any thread.

@@ -168,7 +168,7 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
             open()
             do throws(MediaGraphError) { if settings.current.joins { try join() } } catch {
                 close()
-                postError(.settings, "\(name): \(error)")
+                postError(.settings, "\(name): \(error)", details: error.details)
                 return .failure
             }
         }

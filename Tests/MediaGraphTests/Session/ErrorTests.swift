@@ -1,7 +1,8 @@
 import Foundation
-import MediaGraph
 import TestSupport
 import Testing
+
+@testable import MediaGraph
 
 /// Errors as they are documented, and as they come.
 @Suite(.timeLimit(.minutes(10))) struct ErrorTests {
@@ -34,6 +35,32 @@ import Testing
             let detail = MediaGraphError.Detail("it", expected: "this", actual: "that")
             let error = MediaGraphError(code, detail)
             #expect(error.code == code && error.detail == detail && "\(error)" == "it: expected this, got that")
+        }
+    }
+
+    @Test(
+        "SE-5 joining throws the same enum: a device that isn't there, a session that has been joined, or left meanwhile"
+    )
+    func joining() async throws {
+        let alice = try session("alice", #function) { $0.camera = "v4l2src device=/dev/no-such-camera" }
+        let missing = await #expect(throws: MediaGraphError.self) { try await alice.join() }
+        #expect(missing?.code == .noDevice && "\(missing!)".contains("/dev/no-such-camera"), "\(missing!)")
+        let preview = await #expect(throws: MediaGraphError.self) { try await alice.preview.start() }
+        #expect(preview?.code == .noDevice)
+        let bob = try session("bob", #function)
+        try await bob.join()
+        let twice = await #expect(throws: MediaGraphError.self) { try await bob.join() }
+        #expect(twice?.code == .wrongUsage && bob.isJoined)
+        await bob.leave()
+        let cancelled = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return await #expect(throws: MediaGraphError.self) { try await bob.join() }
+        }
+        #expect(await cancelled.value?.code == .notInSession && !bob.isJoined)
+        // On the bus, and back from there.
+        for code in MediaGraphError.Code.allCases {
+            let error = MediaGraphError(code, .init("it", expected: "this", actual: "that"))
+            #expect(MediaGraphError(details: error.details) == error)
         }
     }
 

@@ -295,8 +295,8 @@ import Testing
         }
         #expect(late?.code == .lockedWhileRunning)
         let second = try session("alice", #function)
-        let error = await #expect(throws: GraphError.self) { try await second.join() }
-        #expect("\(error!)".contains("a name that nobody in the room has"))
+        let error = await #expect(throws: MediaGraphError.self) { try await second.join() }
+        #expect(error == .nameTaken("alice"))
         await alice.leave()
         try await second.join()
         await second.leave()

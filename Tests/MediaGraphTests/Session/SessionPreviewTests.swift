@@ -85,8 +85,8 @@ import Testing
             #expect(send(source) { own.count >= round * 3 })
             if round == 1 { await second.preview.stop() }
         }
-        let error = await #expect(throws: GraphError.self) { try await second.join() }
-        #expect("\(error!)".contains("a name that nobody in the room has"))
+        let error = await #expect(throws: MediaGraphError.self) { try await second.join() }
+        #expect(error?.code == .alreadyInUse && "\(error!)".contains("a name that nobody in the room has"))
         #expect(!second.isJoined)
         let count = own.count
         #expect(send(source) { own.count > count })

@@ -70,9 +70,11 @@ public final class Session: Sendable {
 
     // MARK: Joining
 
-    /// Comes into the room and sends; where the preview runs, with what it has begun. Throws ``GraphError/failed(_:)`` where
-    /// somebody in the room has the name, or a device can't be had.
-    public func join() async throws(GraphError) {
+    /// Comes into the room and sends; where the preview runs, with what it has begun.
+    ///
+    /// Throws `alreadyInUse` where somebody in the room has the name, `noDevice` or `deviceBusy` where a device can't be had,
+    /// `notInSession` where it was left, or the task cancelled, before, and `wrongUsage` for a session that has been joined.
+    public func join() async throws(MediaGraphError) {
         let isPreviewing = state.withLock { state in
             defer { if state.phase == .outside || state.phase == .previewing { state.phase = .joining } }
             return state.phase == .previewing
@@ -86,7 +88,7 @@ public final class Session: Sendable {
                     return state.postponed
                 }
                 for event in events { send(event) }
-                throw .failed(ElementFailure(place.element, error))
+                throw error
             }
         } else {
             try await start(joins: true)
@@ -101,22 +103,24 @@ public final class Session: Sendable {
         for event in events { send(event) }
     }
 
-    private func start(joins: Bool) async throws(GraphError) {
+    private func start(joins: Bool) async throws(MediaGraphError) {
         // Only a session that runs can refuse it, and `start` does.
         try? await setJoins(joins)
-        try await graph.start()
+        do throws(GraphError) { try await graph.start() } catch { throw MediaGraphError(error, "the session") }
     }
 
     private func setJoins(_ joins: Bool) async throws(MediaGraphError) {
         try await graph.onControlQueue { [place] () throws(MediaGraphError) in
             do throws(PropertyError) { try place.element.setProperty("join", to: joins) } catch {
-                throw .wrapping(error, place.name)
+                // There is no other reason on the queue where states change.
+                guard case .refused(_, _, let reason) = error else { throw .wrapping(error, place.name) }
+                throw .alreadyInUse(.init(place.name, actual: reason))
             }
         }
     }
 
     /// Starts the graph without coming into the room; nothing where it runs.
-    func startPreview() async throws(GraphError) {
+    func startPreview() async throws(MediaGraphError) {
         let isFirst = state.withLock { state in
             guard state.phase == .outside else { return false }
             state.phase = .previewing

@@ -15,9 +15,9 @@ public struct SessionPreview: Sendable {
         session.pipe(PipeIdentity(name: channel.previewPad, user: session.context.user))
     }
 
-    /// Starts the camera for the preview alone (startPreview); nothing where it runs. Throws ``GraphError/failed(_:)`` where
-    /// it can't be had.
-    public func start() async throws(GraphError) { try await session.startPreview() }
+    /// Starts the camera for the preview alone (startPreview); nothing where it runs. Throws `noDevice` or `deviceBusy`
+    /// where it can't be had.
+    public func start() async throws(MediaGraphError) { try await session.startPreview() }
 
     /// Stops it, where the user isn't in the room (stopPreview): there only leaving does.
     public func stop() async { await session.stopPreview() }
