@@ -290,6 +290,49 @@ func handlersThatHoldTheirGraph() async throws {
     for pipe in [pipe, sink] { try pipe.detach() }
 }
 
+/// Sessions with all that they have, left in the midst of it.
+func sessions() async throws {
+    final class Editor: SessionFrameEditor {}
+    final class Frames: RawDataDelegate {
+        func received(_ frame: borrowing VideoFrame, from pipe: PipeIdentity) {}
+    }
+    final class Sound: ShareAudioSource {
+        func startSendAudio(sender: AudioSender) {}
+        func stopSendAudio() {}
+    }
+    let camera = "videotestsrc is-live=true ! video/x-raw,format=I420,width=160,height=90"
+    for _ in 0..<2 {
+        var context = SessionContext(user: "alice", room: "leaks")
+        context.camera = camera
+        context.alphaMask = "alpha method=green"
+        (context.role, context.allowsRawStreaming) = (.host, true)
+        context.frameEditor = Editor()
+        context.speaker = "fakesink async=false"
+        context.customVideoRender = CustomVideoRender(engineRender: "fakesink async=false")
+        let alice = try Session(context)
+        var other = SessionContext(user: "bob", room: "leaks")
+        other.camera = camera
+        let bob = try Session(other)
+        let (own, seen) = (Frames(), Frames())
+        try alice.preview.subscribe(own, resolution: .p90)
+        try await alice.preview.start()
+        for session in [bob, alice] { try await session.join() }
+        while alice.remoteUsers.isEmpty { try await Task.sleep(for: .milliseconds(1)) }
+        let pipe = try alice.user("bob").videoPipe
+        try pipe.subscribe(seen, resolution: .p90)
+        try alice.videoHelper.enableAlphaChannel(true)
+        try await alice.shareHelper.startSharing(nil, audioSource: Sound(), playLocally: true)
+        var count = 0
+        for try await _ in try pipe.frames(resolution: .p90) {
+            count += 1
+            if count == 5 { break }
+        }
+        for session in [alice, bob] { await session.leave() }
+        withExtendedLifetime((own, seen)) {}
+    }
+    try await settle()
+}
+
 switch scenario {
 case "stock": try await stock()
 case "cycles": try await handlersThatHoldTheirGraph()
@@ -338,6 +381,8 @@ case "microphone":
 case "share":
     try await shares()
     try await scaled()
+case "session":
+    try await sessions()
 case "frames":
     try await keepFrames()
 case "delegates":

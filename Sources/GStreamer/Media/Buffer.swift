@@ -116,6 +116,21 @@ public struct BufferAccess {
     /// Another buffer on the same memory, with timestamps and flags of its own.
     public var described: Buffer { Buffer(taking: gst_buffer_copy(raw)) }
 
+    /// The same, which holds this buffer for as long as it lives: its pool has it back, memory and all, only then.
+    public var alias: Buffer {
+        let alias = described
+        gst_buffer_add_parent_buffer_meta(alias.raw, raw)
+        return alias
+    }
+
+    /// The pool that it goes back to, or that the buffer does whose memory it shows.
+    package var pool: UnsafeMutablePointer<GstBufferPool>? {
+        if let pool = raw.pointee.pool { return pool }
+        guard let meta = gst_buffer_get_meta(raw, gst_parent_buffer_meta_api_get_type()) else { return nil }
+        return UnsafeMutableRawPointer(meta).assumingMemoryBound(to: GstParentBufferMeta.self)
+            .pointee.buffer.pointee.pool
+    }
+
     /// Wall-clock time of capture, Unix nanoseconds (`GstReferenceTimestampMeta`, `timestamp/x-unix`).
     public var captureTime: UInt64? {
         guard let meta = gst_buffer_get_reference_timestamp_meta(raw, ReferenceClock.unix.caps) else { return nil }

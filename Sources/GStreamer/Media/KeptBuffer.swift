@@ -14,7 +14,7 @@ public struct KeptBuffer: ~Copyable, Sendable {
 
     /// A reference on the buffer; `nil` at the pool's limit.
     public init?(keeping buffer: BufferAccess) {
-        if let pool = buffer.raw.pointee.pool {
+        if let pool = buffer.pool {
             let share = cgst_pool_share(pool)!
             guard cgst_pool_share_take(share) != 0 else { return nil }
             self.share = Share(pointer: share)
@@ -39,7 +39,7 @@ public struct KeptBuffer: ~Copyable, Sendable {
 extension BufferAccess {
     /// Whether the pool of the buffer can spare it, now.
     public var canBeKept: Bool {
-        guard let pool = raw.pointee.pool else { return true }
+        guard let pool else { return true }
         let share = cgst_pool_share(pool)!
         return share.pointee.limit == 0 || g_atomic_int_get(&share.pointee.kept) < share.pointee.limit
     }

@@ -46,6 +46,18 @@ public class Element: ObjectReference, @unchecked Sendable {
         self.init(taking: raw)
     }
 
+    /// Several elements as one, from a description in `gst-launch-1.0` syntax: a bin whose pads are the ends that are open.
+    public convenience init(parsing description: String) throws(GLibError) {
+        GStreamerRuntime.initialize()
+        var error: UnsafeMutablePointer<GError>?
+        let bin = gst_parse_bin_from_description_full(description, 1, nil, GST_PARSE_FLAG_FATAL_ERRORS, &error)
+        if let error {
+            if let bin { gst_object_unref(bin) }
+            throw GLibError(taking: error)
+        }
+        self.init(taking: UnsafeMutableRawPointer(bin!))
+    }
+
     /// The name of the factory that made it, such as "videoconvert".
     public var factoryName: String? {
         guard let factory = gst_element_get_factory(element) else { return nil }

@@ -31,6 +31,8 @@ public struct Message: Sendable {
         public let error: GLibError
         /// Where in the source it happened, and details for developers.
         public let debug: String
+        /// What the element added for programs.
+        public let details: Structure?
     }
 
     package init(_ message: UnsafeMutablePointer<GstMessage>) {
@@ -52,9 +54,12 @@ extension Message.Kind {
     fileprivate init(_ message: UnsafeMutablePointer<GstMessage>) {
         switch message.pointee.type {
         case GST_MESSAGE_EOS: self = .endOfStream
-        case GST_MESSAGE_ERROR: self = .error(Message.Report(message, gst_message_parse_error))
-        case GST_MESSAGE_WARNING: self = .warning(Message.Report(message, gst_message_parse_warning))
-        case GST_MESSAGE_INFO: self = .info(Message.Report(message, gst_message_parse_info))
+        case GST_MESSAGE_ERROR:
+            self = .error(Message.Report(message, gst_message_parse_error, gst_message_parse_error_details))
+        case GST_MESSAGE_WARNING:
+            self = .warning(Message.Report(message, gst_message_parse_warning, gst_message_parse_warning_details))
+        case GST_MESSAGE_INFO:
+            self = .info(Message.Report(message, gst_message_parse_info, gst_message_parse_info_details))
         case GST_MESSAGE_STATE_CHANGED:
             var (old, new, pending) = (GST_STATE_NULL, GST_STATE_NULL, GST_STATE_NULL)
             gst_message_parse_state_changed(message, &old, &new, &pending)
@@ -86,6 +91,9 @@ extension Message.Report {
         _ parse: (
             UnsafeMutablePointer<GstMessage>?, UnsafeMutablePointer<UnsafeMutablePointer<GError>?>?,
             UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
+        ) -> Void,
+        _ parseDetails: (
+            UnsafeMutablePointer<GstMessage>?, UnsafeMutablePointer<UnsafePointer<GstStructure>?>?
         ) -> Void
     ) {
         var error: UnsafeMutablePointer<GError>?
@@ -93,5 +101,8 @@ extension Message.Report {
         parse(message, &error, &debug)
         self.error = GLibError(taking: error!)
         self.debug = takeString(debug) ?? ""
+        var details: UnsafePointer<GstStructure>?
+        parseDetails(message, &details)
+        self.details = details.map { Structure(copying: $0) }
     }
 }

@@ -113,6 +113,11 @@ open class BufferTransform: ElementImplementation, ParentClass, @unchecked Senda
         return pad.currentCaps ?? pad.peerCaps()
     }
 
+    /// Asks what is downstream; `nil` where nobody answers.
+    public func askDownstream(_ question: String) -> Structure? {
+        Pad(retaining: UnsafeMutableRawPointer(base.pointee.srcpad)).askDownstream(question)
+    }
+
     /// What downstream takes; `nil` while unlinked.
     public var downstreamCaps: Caps? { Pad(retaining: UnsafeMutableRawPointer(base.pointee.srcpad)).peerCaps() }
 }

@@ -50,6 +50,15 @@ open class ElementImplementation: @unchecked Sendable {
             >= GST_STATE_PAUSED.rawValue
     }
 
+    /// Runs `body` between two changes of the state, or inside the one that this thread makes. `nil` while another thread
+    /// changes it.
+    public func whileStateStands<R>(_ body: () -> R) -> R? {
+        // GStreamer holds this lock for as long as a change takes.
+        guard g_rec_mutex_trylock(&instance.element.pointee.state_lock) != 0 else { return nil }
+        defer { g_rec_mutex_unlock(&instance.element.pointee.state_lock) }
+        return body()
+    }
+
     /// Says that a property has changed by itself.
     public func notify(_ property: String) {
         g_object_notify(UnsafeMutableRawPointer(instance.element).assumingMemoryBound(to: GObject.self), property)
@@ -58,12 +67,13 @@ open class ElementImplementation: @unchecked Sendable {
     /// Posts an element message on the bus. Any thread.
     public func post(_ structure: Structure) { element.post(structure) }
 
-    /// Posts an error on the bus: the graph ends with it. Any thread.
+    /// Posts an error on the bus: the graph ends with it. Any thread. `details` are for programs.
     public func postError(
-        _ problem: ElementProblem, _ text: String, debug: String = "", file: StaticString = #fileID,
-        function: StaticString = #function, line: UInt = #line
+        _ problem: ElementProblem, _ text: String, debug: String = "", details: Structure? = nil,
+        file: StaticString = #fileID, function: StaticString = #function, line: UInt = #line
     ) {
-        element.postError(problem, text, debug: debug, file: file, function: function, line: line)
+        element.postError(
+            problem, text, debug: debug, details: details, file: file, function: function, line: line)
     }
 
     /// Posts a warning on the bus: the graph goes on. Any thread.

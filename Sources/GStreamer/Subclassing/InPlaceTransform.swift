@@ -138,6 +138,15 @@ open class InPlaceTransform: ElementImplementation, ParentClass, @unchecked Send
     /// What comes in; `nil` before the first caps. Any thread.
     public var currentCaps: Caps? { gst_pad_get_current_caps(transform.pointee.sinkpad).map(Caps.init(taking:)) }
 
+    /// Which stream it is that comes in; `nil` before it has begun. Any thread.
+    public var currentStream: StreamStart? {
+        guard let event = gst_pad_get_sticky_event(transform.pointee.sinkpad, GST_EVENT_STREAM_START, 0) else {
+            return nil
+        }
+        defer { gst_event_unref(event) }
+        return StreamStart(retaining: event)
+    }
+
     /// What the other element of each side can give or take, asked now; `nil` where none is linked. Any thread.
     public var peerCaps: (upstream: Caps?, downstream: Caps?) {
         func peer(_ pad: UnsafeMutablePointer<GstPad>) -> Caps? {

@@ -179,11 +179,25 @@ enum NodeDoor {
         }
     }
 
-    static func unsubscribe(_ delegate: some RawDataDelegate, from element: Element) throws(MediaGraphError) {
+    /// A channel as one of many receivers.
+    static func subscribe(
+        _ channel: FrameChannel<OwnedVideoFrame>, _ resolution: Resolution, to element: Element
+    ) throws(MediaGraphError) {
+        guard let subscribe = try door(of: element).pointee.subscribe else { throw notThisKind(element, "rawdatapipe") }
+        var abi = MGVideoConsumer(channel)
+        abi.identity = UnsafeRawPointer(Unmanaged.passUnretained(channel).toOpaque())
+        do { try MediaGraphError.check { subscribe(element.element, &abi, resolution.rawValue, $0) } } catch {
+            abi.destroy(abi.context)
+            throw error
+        }
+    }
+
+    /// A delegate or a channel.
+    static func unsubscribe(_ receiver: AnyObject, from element: Element) throws(MediaGraphError) {
         guard let unsubscribe = try door(of: element).pointee.unsubscribe else {
             throw notThisKind(element, "rawdatapipe")
         }
-        try MediaGraphError.check { unsubscribe(element.element, Unmanaged.passUnretained(delegate).toOpaque(), $0) }
+        try MediaGraphError.check { unsubscribe(element.element, Unmanaged.passUnretained(receiver).toOpaque(), $0) }
     }
 
     /// `nil` leaves the node without an observer.

@@ -18,12 +18,13 @@ extension MGVideoFrame {
     @inline(__always)
     init(
         _ mapped: borrowing MappedVideoFrame, in shown: BufferAccess, _ caps: Caps, of original: BufferAccess,
-        _ rotation: Rotation, runningTime: ClockTime?
+        _ rotation: Rotation, runningTime: ClockTime?, stream: StreamStart? = nil
     ) {
         self.init(
             mapped: mapped.frame, buffer: shown.raw, caps: caps.raw, running_time: UInt64(runningTime.raw),
             presentation_timestamp: UInt64(original.presentationTimestamp.raw),
             capture_time: original.captureTime ?? 0, rotation: rotation.rawValue)
+        stream_start = stream?.raw
     }
 
     /// What a frame's fields say beyond its pixels, whatever kind it is of.

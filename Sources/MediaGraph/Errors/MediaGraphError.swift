@@ -1,24 +1,5 @@
 /// Everything that can go wrong in a node, a session or a graph, with what was expected and what came.
-///
-/// - `wrongUsage`: the call doesn't fit the moment (sending before `startSend`, attaching twice). Mend the order of calls.
-/// - `uninitialized`: the node hasn't been initialised or is gone. Start the graph first.
-/// - `alreadyInUse`: the name, the user or the node has one already. Detach it or choose another.
-/// - `invalidParameter`: a value that can't be: a size, a length, an option. `expected` says what can.
-/// - `tooFrequent`: calls come faster than the declared rate. Send slower, or declare a higher rate.
-/// - `tooMuchAtOnce`: one call brings more than the node takes. Send less per call.
-/// - `unsupported`: a format, a file or a library that this node can't do. `expected` lists what it can.
-/// - `notPermitted`: the role, or the system's permissions, forbid it.
-/// - `notInSession`: join first.
-/// - `noSuchUser`: nobody of that name is here.
-/// - `noVideo`, `noShare`, `noAudio`: the user sends none.
-/// - `noDevice`: there is no such device. `mediagraph devices` lists them.
-/// - `deviceBusy`: another program has it. Close that one.
-/// - `deviceGone`: it was unplugged. Plug it in, or use `reconnect`.
-/// - `allocationFailed`: memory or a buffer pool has run out. Release frames.
-/// - `processingFailed`: an element or a handler failed; `actual` is its message.
-/// - `lockedWhileRunning`: the setting is locked; set it before the graph runs.
-/// - `timeOut`: nothing came in time, or a queue stayed full. The consumer is too slow or stuck.
-/// - `internalError`: a fault of MediaGraph itself. Please report it.
+/// <doc:Errors> lists each case, with what to do.
 public enum MediaGraphError: Error, Sendable, Hashable {
     case wrongUsage(Detail)
     case uninitialized(Detail)

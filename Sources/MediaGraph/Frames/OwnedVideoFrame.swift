@@ -24,6 +24,8 @@ public final class OwnedVideoFrame: Sendable {
     public var height: Int { info.height }
     /// Which stream it belongs to.
     public var streamID: String? { stream?.id }
+    /// Which of a user's two channels it comes by, in a session.
+    public var publishChannel: PublishChannel? { streamID.flatMap { PublishChannel(streamID: $0) } }
 
     /// Throws at the limit of the buffer's pool.
     convenience init(retaining frame: MGVideoFrame) throws(MediaGraphError) {

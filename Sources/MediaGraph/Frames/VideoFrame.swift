@@ -30,6 +30,8 @@ public struct VideoFrame: ~Copyable, ~Escapable {
     public var flip: Flip { Flip(rawValue: source.pointee.flip) ?? .none }
     /// Which stream it belongs to: a remote user's has an ID of its own.
     public var streamID: String? { source.pointee.streamID }
+    /// Which of a user's two channels it comes by, in a session; `nil` for what is no user's camera.
+    public var publishChannel: PublishChannel? { streamID.flatMap { PublishChannel(streamID: $0) } }
     /// Everything that its caps say: colorimetry, rate, pixel aspect ratio, interlacing.
     public var info: VideoInfo { mapped.info }
     /// Full or limited range, from the caps.

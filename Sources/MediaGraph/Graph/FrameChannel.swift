@@ -17,6 +17,8 @@ final class FrameChannel<Frame: Sendable>: Sendable {
         var ending: Ending?
         /// Nobody reads any more: frames are lost, and counted.
         var isAbandoned = false
+        /// To be told of that.
+        var onAbandon: (@Sendable () -> Void)?
         var isInterrupted = false
     }
 
@@ -117,14 +119,24 @@ final class FrameChannel<Frame: Sendable>: Sendable {
         }
     }
 
+    /// Once, when nobody reads any more, on any thread; at once where that is so.
+    func whenAbandoned(_ body: @escaping @Sendable () -> Void) {
+        let isAbandoned = monitor.withLock(wakes: false) { state in
+            if !state.isAbandoned { state.onAbandon = body }
+            return state.isAbandoned
+        }
+        if isAbandoned { body() }
+    }
+
     func abandon() {
-        let (waiting, lost) = monitor.withLock { state in
+        let (waiting, lost, onAbandon) = monitor.withLock { state in
             state.isAbandoned = true
             var lost: [Frame] = []
             state.queue.removeFrames { lost.append($0) }
-            return (state.waiting.take(), lost)
+            return (state.waiting.take(), lost, state.onAbandon.take())
         }
         waiting?.resume()
+        onAbandon?()
         // Outside the lock: a frame's release may call anything.
         _ = consume lost
     }
@@ -143,7 +155,12 @@ final class WeakStreams: Sendable {
     private struct Entry: Sendable { weak var channel: (any EndingChannel)? }
     private let entries = Mutex<[Entry]>([])
 
-    func add(_ channel: any EndingChannel) { entries.withLock { $0.append(Entry(channel: channel)) } }
+    func add(_ channel: any EndingChannel) {
+        entries.withLock { entries in
+            entries.removeAll { $0.channel == nil }
+            entries.append(Entry(channel: channel))
+        }
+    }
 
     func end(_ end: GraphEnd) {
         let channels = entries.withLock { $0.compactMap(\.channel) }

@@ -351,5 +351,6 @@ extension ElementFailure {
         self.factory = factory
         self.error = error
         self.debug = debug
+        cause = nil
     }
 }

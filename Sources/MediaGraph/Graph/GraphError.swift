@@ -41,6 +41,8 @@ public struct ElementFailure: Error, Sendable, CustomStringConvertible {
     public let error: GLibError
     /// Details for developers.
     public let debug: String
+    /// Where one of MediaGraph's own nodes says it: the error itself.
+    public let cause: MediaGraphError?
 
     /// `explanation` says it better than the element's own text.
     init(_ message: Message, _ report: Message.Report, explanation: String? = nil) {
@@ -50,6 +52,7 @@ public struct ElementFailure: Error, Sendable, CustomStringConvertible {
             explanation.map { GLibError(domain: report.error.domain, code: report.error.code, message: $0) }
             ?? report.error
         debug = report.debug
+        cause = report.details.flatMap { MediaGraphError(details: $0) }
     }
 
     /// The last line of the debug text: what GStreamer's elements put their own detail in.

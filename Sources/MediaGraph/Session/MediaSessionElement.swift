@@ -12,6 +12,17 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
         var room = "default"
         var user = ""
         var transport = SessionTransport.room
+        var joins = true
+        var mirror = MirrorMode.previewOnly
+        var role = SessionRole.participant
+        var streamsRawData = false
+
+        /// Why the user may not have the alpha channel; `nil` when that is permitted.
+        var alphaRefusal: String? {
+            guard role == .host else { return "the session's user must be its host (role=host)" }
+            guard streamsRawData else { return "the session must be permitted to stream raw data (raw-streaming=true)" }
+            return nil
+        }
     }
 
     static let defaultSettings = Settings()
@@ -41,6 +52,24 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
         var inputs: [Input] = []
         var outputs: [Output] = []
         var membership: Membership?
+        /// What the user's own cameras give, while data flows: in the room or not.
+        var previews: [PublishChannel: RoomStream] = [:]
+
+        /// `nil` for what there is in a room only, while the user isn't in one.
+        func stream(_ key: OutputKey) -> RoomStream? {
+            switch key {
+            case .preview(let channel): previews[channel]
+            case .of(let key): membership?.stream(key)
+            }
+        }
+
+        /// The outputs that some streams have, which are there from now on.
+        mutating func readBy(_ isMeant: (OutputKey) -> Bool) -> [Output] {
+            for index in outputs.indices where isMeant(outputs[index].key) {
+                outputs[index].stream = stream(outputs[index].key)
+            }
+            return outputs.filter { isMeant($0.key) }
+        }
     }
 
     private let state = Mutex(State())
@@ -58,7 +87,7 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
             author: NodeDefinition.author,
             padTemplates: StreamKind.allCases.map {
                 PadTemplate($0.inputPad, .sink, .request, caps: $0.isSound ? soundCaps : videoCaps)
-            } + [PadTemplate("preview", .source, .request, caps: videoCaps)]
+            } + PublishChannel.allCases.map { PadTemplate($0.previewPad, .source, .request, caps: videoCaps) }
                 + StreamKind.allCases.map {
                     PadTemplate("\($0.outputPrefix)%s", .source, .request, caps: $0.isSound ? soundCaps : videoCaps)
                 },
@@ -67,6 +96,23 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
                 .setting(
                     "user", of: Self.self, \.user, "The name by which the others know this user; empty: the element's"),
                 .setting("transport", of: Self.self, \.transport, "What carries the streams between users"),
+                .setting(
+                    "join", of: Self.self, \.joins, changes: .always,
+                    """
+                    Whether the user comes into the room when the graph runs. While it is false, preview has what comes in \
+                    at camera, and nothing else is read or sent; set to true, the user joins. The user leaves when the run \
+                    ends
+                    """),
+                .setting(
+                    "mirror", of: Self.self, \.mirror, changes: .always,
+                    "Which frames of camera say that they are to be flipped, left and right, by whoever shows them"),
+                .setting("role", of: Self.self, \.role, "What the user may do in the room"),
+                .setting(
+                    "raw-streaming", of: Self.self, \.streamsRawData,
+                    """
+                    Whether the user is permitted to stream raw data: a host who is may turn on an alphachannel in front \
+                    of camera
+                    """),
                 .readOnly(
                     "stats", of: MediaSessionElement.self, default: Structure("mediagraph-stats"),
                     """
@@ -93,10 +139,36 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
         if proposed.room.isEmpty { throw PropertyRefused("a room has a name") }
     }
 
+    func couple(_ proposed: inout Settings, changing property: String) throws(PropertyRefused) -> CoupledChange? {
+        try validate(proposed, changing: property)
+        if property == "join" { try changeWhileRunning(proposed.joins) }
+        return nil
+    }
+
+    /// Called again where another thread has changed a property meanwhile: by then the user is in the room.
+    private func changeWhileRunning(_ joins: Bool) throws(PropertyRefused) {
+        let outcome = whileStateStands { () -> Result<Void, MediaGraphError> in
+            guard isRunning, joins != (state.withLock { $0.membership } != nil) else { return .success(()) }
+            guard joins else {
+                return .failure(.wrongUsage(.init("leaving the room", expected: "the end of the run: stop the graph")))
+            }
+            return Result { () throws(MediaGraphError) in try join() }
+        }
+        guard let outcome else { throw PropertyRefused("its state is just changing") }
+        do throws(MediaGraphError) { try outcome.get() } catch { throw PropertyRefused("\(error)") }
+    }
+
+    func settingsDidChange(_ property: String) {
+        guard property == "mirror" else { return }
+        for input in state.withLock({ $0.inputs }) { input.publisher.mirrors(settings.current.mirror) }
+    }
+
     override func changeState(_ change: StateChange) -> StateChangeResult {
         if case .readyToPaused = change {
-            do throws(MediaGraphError) { try join() } catch {
-                postError(.settings, "\(name): \(error)")
+            open()
+            do throws(MediaGraphError) { if settings.current.joins { try join() } } catch {
+                close()
+                postError(.settings, "\(name): \(error)", details: error.details)
                 return .failure
             }
         }
@@ -105,8 +177,8 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
         }
         let result = super.changeState(change)
         switch change {
-        case .readyToPaused where result == .failure: leave()
-        case .pausedToReady: leave()
+        case .readyToPaused where result == .failure: close()
+        case .pausedToReady: close()
         // Also without a pad that reads: whoever waits in the graph for somebody else mustn't keep it from PLAYING.
         case .readyToPaused, .playingToPaused: return result == .failure ? result : .noPreroll
         default: break
@@ -125,30 +197,47 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
 
     // MARK: The room
 
+    /// Before data flows: the preview, which needs no room.
+    private func open() {
+        let (user, room) = (user, settings.current.room)
+        let (inputs, outputs, previews) = state.withLock { state in
+            for channel in PublishChannel.allCases {
+                state.previews[channel] = RoomStream(StreamKey(user: user, kind: channel.camera), room: room)
+            }
+            return (state.inputs, state.readBy(\.isPreview), state.previews)
+        }
+        for output in outputs { output.join() }
+        for (channel, preview) in previews {
+            inputs.first { $0.publisher.kind == channel.camera }?.publisher.show(in: preview)
+        }
+    }
+
+    /// At any time between `open` and `close`.
     private func join() throws(MediaGraphError) {
         let membership = Membership(user: user, room: Room.named(settings.current.room), owner: WeakElement(instance))
         try membership.join()
         let (inputs, outputs) = state.withLock { state in
             state.membership = membership
-            for index in state.outputs.indices {
-                state.outputs[index].stream = membership.stream(state.outputs[index].key)
-            }
-            return (state.inputs, state.outputs)
+            return (state.inputs, state.readBy { !$0.isPreview })
         }
         for output in outputs { output.join() }
         for input in inputs { input.publisher.join(membership) }
         Self.log.log(.info, element, "\(membership.user) joined room \(membership.room.name)")
     }
 
-    private func leave() {
+    /// After data flow has ended.
+    private func close() {
         let (inputs, outputs, membership) = state.withLock { state in
             defer {
-                state.membership = nil
+                (state.membership, state.previews) = (nil, [:])
                 for index in state.outputs.indices { state.outputs[index].stream = nil }
             }
             return (state.inputs, state.outputs, state.membership)
         }
-        for input in inputs { input.publisher.join(nil) }
+        for input in inputs {
+            input.publisher.join(nil)
+            input.publisher.show(in: nil)
+        }
         for output in outputs { output.stream?.remove(output.reader) }
         membership?.leave()
     }
@@ -175,9 +264,13 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
             let publisher = StreamPublisher(kind, owner: WeakElement(instance)),
             let target = publisher.appSink.staticPad("sink")
         else { return nil }
+        publisher.mirrors(settings.current.mirror)
         add(publisher.appSink)
         let pad = addGhostPad(kind.inputPad, target: target)
         pad.chainToTarget()
+        if PublishChannel.allCases.contains(where: { $0.camera == kind }) {
+            AlphaPermission.answer(at: pad.pad) { [settings] in settings.current.alphaRefusal }
+        }
         let membership = state.withLock { state in
             state.inputs.append(Input(pad: pad, publisher: publisher))
             return state.membership
@@ -192,22 +285,21 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
 
     /// At any time: subscribing.
     private func requestOutput(_ key: OutputKey) -> GhostPad? {
-        let membership = state.withLock { state in
-            state.outputs.contains { $0.key == key } ? nil : Optional(state.membership)
-        }
-        guard let membership else {
+        guard !state.withLock({ $0.outputs.contains { $0.key == key } }) else {
             postWarning(.settings, "\(name): \(key.padName) is linked already: put a tee behind it")
             return nil
         }
-        let stream = membership?.stream(key)
         guard let (source, reader) = SessionReceiver.make(bound: key.bound), let target = source.staticPad("src")
         else { return nil }
         add(source)
         let pad = addGhostPad(key.padName, template: key.template, target: target)
         // A subscription may be there before what reads it, and after.
         pad.losesBuffersWhileUnlinked()
-        let output = Output(key: key, pad: pad, element: source, reader: reader, stream: stream)
-        state.withLock { $0.outputs.append(output) }
+        let output = state.withLock { state in
+            let output = Output(key: key, pad: pad, element: source, reader: reader, stream: state.stream(key))
+            state.outputs.append(output)
+            return output
+        }
         output.join()
         source.syncState()
         return pad

@@ -20,7 +20,7 @@ final class Membership: RoomMember {
     func join() throws(MediaGraphError) { try room.join(self) }
     func leave() { room.leave(self) }
 
-    func stream(_ key: OutputKey) -> RoomStream { room.stream(key.stream(of: user)) }
+    func stream(_ key: StreamKey) -> RoomStream { room.stream(key) }
 
     func joined(_ user: String) {
         guard known.withLock({ $0.insert(user).inserted }) else { return }

@@ -1,14 +1,14 @@
 /// Which stream one of a session's source pads gives.
 enum OutputKey: Sendable, Hashable {
-    /// `preview`: what the user's own camera sends.
-    case preview
+    /// `preview` and `preview_aux`: what the user's own cameras send.
+    case preview(PublishChannel)
     /// `video_bob` and the like.
     case of(StreamKey)
 
     /// From what a pad is asked for by; `nil` without a user's name, as `PadName` writes it.
     init?(template: String, name: String?) {
-        if template == "preview" {
-            self = .preview
+        if let channel = PublishChannel.allCases.first(where: { template == $0.previewPad }) {
+            self = .preview(channel)
             return
         }
         guard let kind = StreamKind.allCases.first(where: { template == "\($0.outputPrefix)%s" }), let name,
@@ -18,23 +18,18 @@ enum OutputKey: Sendable, Hashable {
         self = .of(StreamKey(user: user, kind: kind))
     }
 
-    func stream(of user: String) -> StreamKey {
-        switch self {
-        case .preview: StreamKey(user: user, kind: .camera)
-        case .of(let key): key
-        }
-    }
+    var isPreview: Bool { if case .preview = self { true } else { false } }
 
     var template: String {
         switch self {
-        case .preview: "preview"
+        case .preview(let channel): channel.previewPad
         case .of(let key): "\(key.kind.outputPrefix)%s"
         }
     }
 
     var padName: String {
         switch self {
-        case .preview: "preview"
+        case .preview(let channel): channel.previewPad
         case .of(let key): key.kind.outputPrefix + PadName.escape(key.user)
         }
     }
@@ -46,4 +41,9 @@ enum OutputKey: Sendable, Hashable {
         case .of(let key): key.kind.isSound ? 50 : 2
         }
     }
+}
+
+extension PublishChannel {
+    var previewPad: String { self == .main ? "preview" : "preview_aux" }
+    var camera: StreamKind { self == .main ? .camera : .cameraAux }
 }

@@ -1,7 +1,8 @@
 import GStreamer
 import Synchronization
 
-/// What a session does with one of its user's own streams: hands it on to those who read it.
+/// What a session does with one of its user's own streams: hands it on to those who read it, in the room and in the user's
+/// own preview.
 ///
 /// `@unchecked Sendable`: `announced` and `isRefused` belong to the streaming thread; the rest is constant or atomic.
 final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
@@ -10,9 +11,11 @@ final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
     /// What the user has sent.
     let statistics = NodeStatistics()
     private let owner: WeakElement
-    private let place = Mutex<Place?>(nil)
-    /// Counts the times that PLAYING began: the base time is another then.
-    private let plays = Atomic<Int>(0)
+    private let target = Mutex(Target())
+    /// Counts what makes an announcement old: another target, and PLAYING that begins anew, with another base time.
+    private let version = Atomic<Int>(0)
+    /// `MirrorMode`: which frames are to be flipped, of the preview and of those that the others get.
+    private let mirror = Atomic<Int32>(MirrorMode.none.rawValue)
     private var announced: Announced?
     /// It has been said that another shares.
     private var isRefused = false
@@ -23,12 +26,24 @@ final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
         var stream: RoomStream
     }
 
+    private struct Target: Sendable {
+        /// Once the user is in the room.
+        var place: Place?
+        /// What the user sees of it, in the room or not; of a camera.
+        var preview: RoomStream?
+    }
+
     private struct Announced {
-        var stream: RoomStream
+        var room: RoomStream?
+        var preview: RoomStream?
         var caps: Caps?
         var capsIdentity: UInt
-        var segment: Segment?
-        var play: Int
+        var segment: Segment
+        var clock: Clock
+        var base: ClockTime
+        var version: Int
+
+        func includes(_ stream: RoomStream) -> Bool { room === stream || preview === stream }
     }
 
     init?(_ kind: StreamKind, owner: WeakElement) {
@@ -44,16 +59,16 @@ final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
         appSink.setDelegate(self)
     }
 
-    /// Before data flows, and with `nil` after it has ended.
+    /// Into the room: also while data flows. With `nil` out of it, after data has ended.
     func join(_ membership: Membership?) {
         let new = membership.map { membership in
             Place(
                 membership: membership,
                 stream: membership.room.stream(StreamKey(user: membership.user, kind: kind)))
         }
-        let left = place.withLock { place in
-            defer { place = new }
-            return place
+        let left = target.withLock { target in
+            defer { target.place = new }
+            return target.place
         }
         if let left {
             turn(left, on: false)
@@ -63,53 +78,91 @@ final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
             statistics.reset()
             new.stream.begin()
         }
+        version.wrappingAdd(1, ordering: .releasing)
+    }
+
+    /// Shows it in a preview: before data flows, and with `nil` no longer, after it has ended.
+    func show(in preview: RoomStream?) {
+        let old = target.withLock { target in
+            defer { target.preview = preview }
+            return target.preview
+        }
+        old?.end()
+        preview?.begin()
+        version.wrappingAdd(1, ordering: .releasing)
     }
 
     /// Buffers that came while another shared, or that other processes' readers were too slow for.
     var losses: UInt64 {
         statistics.dropped.load(ordering: .relaxed)
-            + (place.withLock { $0 }?.stream.remoteStatistics.dropped.load(ordering: .relaxed) ?? 0)
+            + (target.withLock { $0.place }?.stream.remoteStatistics.dropped.load(ordering: .relaxed) ?? 0)
     }
 
-    func playing() { plays.wrappingAdd(1, ordering: .relaxed) }
+    /// Of the main camera; other streams are seen as they are.
+    func mirrors(_ mode: MirrorMode) {
+        if kind == .camera { mirror.store(mode.rawValue, ordering: .relaxed) }
+    }
+
+    func playing() { version.wrappingAdd(1, ordering: .releasing) }
 
     // MARK: The streaming thread
 
     override func received(_ sample: borrowing Sample) -> FlowReturn {
         guard let buffer = sample.buffer else { return .ok }
-        let play = plays.load(ordering: .relaxed)
-        guard let announced, announced.play == play, sample.hasCaps(at: announced.capsIdentity),
+        let version = version.load(ordering: .acquiring)
+        guard let announced, announced.version == version, sample.hasCaps(at: announced.capsIdentity),
             sample.has(announced.segment)
-        else { return announce(sample, buffer, play) }
-        statistics.countFrame()
-        announced.stream.send(buffer)
+        else { return announce(sample, buffer, version) }
+        send(buffer, announced)
         return .ok
     }
 
+    private func send(_ buffer: BufferAccess, _ announced: Announced) {
+        let mirror = MirrorMode(rawValue: mirror.load(ordering: .relaxed)) ?? MirrorMode.none
+        if let preview = announced.preview { send(buffer, to: preview, mirror.preview) }
+        guard let room = announced.room else { return }
+        statistics.countFrame()
+        send(buffer, to: room, mirror.published)
+    }
+
+    /// What one stream's frames say and the other's don't is said by another buffer on the same memory.
+    private func send(_ buffer: BufferAccess, to stream: RoomStream, _ flip: Flip) {
+        guard flip != .none, stream.demand != nil else { return stream.send(buffer) }
+        let marked = buffer.alias
+        // Each bit a direction: what is flipped twice is as it was.
+        Flip.meta.set(Flip(of: buffer).rawValue ^ flip.rawValue, on: marked.access)
+        stream.send(marked.access)
+    }
+
     /// What is new goes ahead of the buffer.
-    private func announce(_ sample: borrowing Sample, _ buffer: BufferAccess, _ play: Int) -> FlowReturn {
-        guard let place = place.withLock({ $0 }), let caps = sample.caps else { return .ok }
-        let stream = place.stream
-        let known = announced.flatMap { $0.stream === stream ? $0 : nil }
+    private func announce(_ sample: borrowing Sample, _ buffer: BufferAccess, _ version: Int) -> FlowReturn {
+        let (place, preview) = target.withLock { ($0.place, $0.preview) }
+        guard place != nil || preview != nil, let caps = sample.caps else { return .ok }
         guard let segment = sample.segment, let clock = appSink.clock, let base = appSink.baseTime else {
             owner.postError(
                 .processing, "\(owner.name): \(kind.inputPad) has no times: a session takes streams in time format only"
             )
             return .error
         }
-        guard mayBegin(place) else {
+        if let place, !mayBegin(place) {
             statistics.countDrop()
             return .ok
         }
-        if known.map({ !sample.hasCaps(at: $0.capsIdentity) }) ?? true { stream.setCaps(caps) }
-        if known?.segment != segment || known?.play != play {
-            let latency = appSink.staticPad("sink")?.upstreamLatency()?.minimum ?? .zero
-            stream.setTiming(StreamTiming(segment: segment, clock: clock, baseTime: base, latency: latency))
+        let new = Announced(
+            room: place?.stream, preview: preview, caps: caps, capsIdentity: caps.identity, segment: segment,
+            clock: clock, base: base, version: version)
+        let latency = appSink.staticPad("sink")?.upstreamLatency()?.minimum ?? .zero
+        for stream in [new.preview, new.room].compactMap({ $0 }) {
+            let known = announced.flatMap { $0.includes(stream) ? $0 : nil }
+            if !(known.map { sample.hasCaps(at: $0.capsIdentity) } ?? false) { stream.setCaps(caps) }
+            if known?.segment != segment || known?.base != base || known?.clock != clock {
+                stream.setTiming(StreamTiming(segment: segment, clock: clock, baseTime: base, latency: latency))
+            }
         }
-        announced = Announced(stream: stream, caps: caps, capsIdentity: caps.identity, segment: segment, play: play)
-        turn(place, on: true)
-        statistics.countFrame()
-        stream.send(buffer)
+        announced = new
+        _ = preview?.setStatus(true)
+        if let place { turn(place, on: true) }
+        send(buffer, new)
         return .ok
     }
 
@@ -143,8 +196,9 @@ final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
     }
 
     override func reachedEndOfStream() {
-        guard let place = place.withLock({ $0 }) else { return }
-        turn(place, on: false)
+        let (place, preview) = target.withLock { ($0.place, $0.preview) }
+        _ = preview?.setStatus(false)
+        if let place { turn(place, on: false) }
         announced = nil
     }
 

@@ -38,7 +38,7 @@ struct LeakTests {
         "graphs leak nothing, however they end",
         arguments: [
             "graph", "live-graph", "frames", "delegates", "dropped-graph", "errors", "filter", "people", "stock",
-            "microphone", "speaker", "share",
+            "microphone", "speaker", "share", "session",
         ])
     func graphs(scenario: String) throws {
         let (child, alive) = try run(scenario)

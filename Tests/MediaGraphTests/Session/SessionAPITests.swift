@@ -9,47 +9,6 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct SessionAPITests {
     init() throws { try Nodes.register() }
 
-    /// Sends a frame when it is told to.
-    private static func send(_ source: RecordingSource) throws {
-        let sender = source.sender
-        try sendNow(
-            sender, patternedFrame(width: 32, height: 18),
-            FrameDescription(width: 32, height: 18, framesPerSecond: Fraction(30, 1), timestamp: sender.runningTime))
-    }
-
-    private final class Events: SessionDelegate {
-        let log = Log<String>()
-
-        func session(_ session: Session, _ event: SessionEvent) {
-            switch event {
-            case .joined: log.add("joined")
-            case .userJoined(let user): log.add("+\(user.name)")
-            case .userLeft(let user): log.add("-\(user.name)")
-            case .streamChanged(let user, let stream, let isOn):
-                log.add("\(user.name) \(stream) \(isOn ? "on" : "off")")
-            case .warning(let warning): log.add("\(warning)")
-            case .left: log.add("left")
-            }
-        }
-
-        let heard = Log<String>()
-        func session(_ session: Session, mixedAudioReceived frame: borrowing AudioFrame) { heard.add("mixed") }
-        func session(_ session: Session, oneWayAudioReceived frame: borrowing AudioFrame, user: SessionUser) {
-            heard.add(user.name)
-        }
-        func session(_ session: Session, sharedAudioReceived frame: borrowing AudioFrame) { heard.add("shared") }
-    }
-
-    private final class Frames: RawDataDelegate {
-        let log = Log<String>()
-        let identities = Log<PipeIdentity>()
-        func received(_ frame: borrowing VideoFrame, from pipe: PipeIdentity) {
-            identities.add(pipe)
-            log.add("\(frame.width)x\(frame.height)")
-        }
-        func statusChanged(isOn: Bool, of pipe: PipeIdentity) { log.add(isOn ? "on" : "off") }
-    }
-
     /// What a context's virtual speaker hears.
     private struct SpeakerLog: VirtualSpeaker, Sendable {
         let streams = Log<String>()
@@ -57,18 +16,10 @@ import Testing
         func oneWayAudioReceived(_ frame: borrowing AudioFrame, user: SpeakerUser) { streams.add(user.name) }
     }
 
-    private func session(
-        _ user: String, _ room: String, _ edit: (inout SessionContext) -> Void = { _ in }
-    ) throws -> Session {
-        var context = SessionContext(user: user, room: room)
-        edit(&context)
-        return try Session(context)
-    }
-
     @Test("SE-1 users meet: each hears of the other, sends video, reads the other's and its own, and leaves")
     func meeting() async throws {
         let alice = try session("alice", #function)
-        let events = Events()
+        let events = SessionLog()
         alice.delegate = events
         try await alice.join()
         let source = RecordingSource()
@@ -77,12 +28,12 @@ import Testing
         #expect(waitUntil { events.log.all == ["joined", "+bob"] })
         let user = try alice.user("bob")
         #expect(alice.remoteUsers == [user] && !user.isSending(.video))
-        let (frames, own) = (Frames(), Frames())
+        let (frames, own) = (PipeLog(), PipeLog())
         try user.videoPipe.subscribe(frames, resolution: .p90)
         try bob.localUser.videoPipe.subscribe(own, resolution: .p90)
         #expect(
             waitUntil {
-                try? Self.send(source)
+                try? source.sendPattern()
                 return frames.log.all.count > 4 && own.log.all.count > 4
             })
         #expect(frames.log.all.prefix(2) == ["on", "32x18"] && own.log.all.prefix(2) == ["on", "32x18"])
@@ -113,7 +64,7 @@ import Testing
         #expect(throws: MediaGraphError.noShare(.init("user \"bob\"", expected: "a share", actual: "none"))) {
             try user.sharePipe
         }
-        let frames = Frames()
+        let frames = PipeLog()
         let wrong = #expect(throws: MediaGraphError.self) { try user.videoPipe.unsubscribe(frames) }
         #expect(wrong?.code == .wrongUsage)
         try user.videoPipe.subscribe(frames, resolution: .p360)
@@ -121,7 +72,7 @@ import Testing
         #expect(twice?.code == .alreadyInUse)
         await bob.leave()
         #expect(waitUntil { !user.isPresent })
-        let gone = #expect(throws: MediaGraphError.self) { try user.videoPipe.subscribe(Frames(), resolution: .p90) }
+        let gone = #expect(throws: MediaGraphError.self) { try user.videoPipe.subscribe(PipeLog(), resolution: .p90) }
         #expect(gone?.code == .noSuchUser)
         await alice.leave()
     }
@@ -151,14 +102,14 @@ import Testing
         try pipe.subscribe(fickle, resolution: .p90)
         #expect(
             waitUntil {
-                try? Self.send(source)
+                try? source.sendPattern()
                 return fickle.calls.all.count > 20
             })
         await alice.leave()
         // It isn't subscribed any more where its last callback came to a session that had been left.
         try? pipe.unsubscribe(fickle)
         for _ in 0..<50 {
-            let frames = Frames()
+            let frames = PipeLog()
             try bob.localUser.videoPipe.subscribe(frames, resolution: .p90)
             try bob.localUser.videoPipe.unsubscribe(frames)
         }
@@ -172,12 +123,12 @@ import Testing
         let alice = try session("alice", #function)
         try await alice.join()
         let bob = try session("bob", #function)
-        let events = Events()
+        let events = SessionLog()
         bob.delegate = events
         try await bob.join()
         #expect(waitUntil { events.log.all == ["joined", "+alice"] }, "\(events.log.all)")
-        do { try bob.localUser.videoPipe.subscribe(Frames(), resolution: .p90) }
-        let second = Frames()
+        do { try bob.localUser.videoPipe.subscribe(PipeLog(), resolution: .p90) }
+        let second = PipeLog()
         try bob.localUser.videoPipe.subscribe(second, resolution: .p90)
         try bob.localUser.videoPipe.unsubscribe(second)
         await withCheckedContinuation { done in bob.graph.enqueue { done.resume() } }
@@ -194,7 +145,7 @@ import Testing
         let speaker = SpeakerLog()
         let alice = try session("alice", #function) { $0.virtualAudioSpeaker = speaker }
         let carol = try session("carol", #function)
-        let (events, others) = (Events(), Events())
+        let (events, others) = (SessionLog(), SessionLog())
         alice.delegate = events
         carol.delegate = others
         #expect(
@@ -231,8 +182,8 @@ import Testing
         let alice = try session("alice b.", #function) { $0.videoMemoryMode = .stack }
         for session in [alice, bob] { try await session.join() }
         #expect(waitUntil { alice.remoteUsers.count == 1 && bob.remoteUsers.count == 1 })
-        try alice.user("bob").videoPipe.subscribe(Frames(), resolution: .p90)
-        try bob.user("alice b.").videoPipe.subscribe(Frames(), resolution: .p90)
+        try alice.user("bob").videoPipe.subscribe(PipeLog(), resolution: .p90)
+        try bob.user("alice b.").videoPipe.subscribe(PipeLog(), resolution: .p90)
         try alice.audioHelper.subscribe()
         #expect(
             alice.description == """
@@ -261,7 +212,7 @@ import Testing
         let early = await #expect(throws: MediaGraphError.self) { try await bob.shareHelper.startSharing(sources) }
         #expect(early?.code == .notInSession)
         for session in [alice, bob] { try await session.join() }
-        let events = Events()
+        let events = SessionLog()
         alice.delegate = events
         try alice.audioHelper.subscribe()
         for round in 1...3 {
@@ -281,7 +232,7 @@ import Testing
             }
             let user = SessionUser(name: "bob", session: alice)
             #expect(send { user.isSending(.share) && user.isSending(.shareAudio) })
-            let frames = Frames()
+            let frames = PipeLog()
             let pipe = try user.sharePipe
             try pipe.subscribe(frames, resolution: .p90)
             let heard = events.heard.all.count { $0 == "shared" }
@@ -344,8 +295,8 @@ import Testing
         }
         #expect(late?.code == .lockedWhileRunning)
         let second = try session("alice", #function)
-        let error = await #expect(throws: GraphError.self) { try await second.join() }
-        #expect("\(error!)".contains("a name that nobody in the room has"))
+        let error = await #expect(throws: MediaGraphError.self) { try await second.join() }
+        #expect(error == .nameTaken("alice"))
         await alice.leave()
         try await second.join()
         await second.leave()
@@ -361,9 +312,9 @@ import Testing
             source = made
             var alice: Session? = try session("alice", #function) { $0.externalVideoSource = made }
             try await alice?.join()
-            weak var delegate: Events?
+            weak var delegate: SessionLog?
             do {
-                let made = Events()
+                let made = SessionLog()
                 delegate = made
                 alice?.delegate = made
             }

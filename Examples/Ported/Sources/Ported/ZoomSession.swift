@@ -32,7 +32,7 @@ private final class MySessionDelegate: SessionDelegate, RawDataDelegate {
             case .streamChanged(let user, .share, isOn: false): lines.add("session: \(user.name) has shared")
             case .userLeft(let user): lines.add("session: \(user.name) left")
             case .left: lines.add("session: left")
-            case .streamChanged, .warning: break
+            case .streamChanged, .alphaChannel, .warning: break
             }
         } catch { lines.add("session: \(error)") }
     }

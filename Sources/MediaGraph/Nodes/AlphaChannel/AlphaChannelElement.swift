@@ -60,8 +60,12 @@ final class AlphaChannelElement: BufferTransform, ConfigurableElement, @unchecke
                     "Whether frames leave with alpha (A420) or without (I420), from the next frame on"),
                 .setting(
                     "permitted", of: Self.self, \.isPermitted, changes: .always,
-                    "Whether it may be enabled; a session sets it by the user's role. Off disables it too, and it stays so"
+                    "Whether it may be enabled, as far as this node goes. Off disables it too, and it stays so"
                 ),
+                .readOnly(
+                    "can-enable", of: Self.self, default: true,
+                    "Whether it may be enabled: permitted here, and by the session that it leads to, by its user's role"
+                ) { $0.refusal == nil },
                 .readOnly(
                     "supported", of: Self.self, default: false,
                     "Whether the mask's elements are here and make an alpha plane; tried when it is read"
@@ -75,6 +79,12 @@ final class AlphaChannelElement: BufferTransform, ConfigurableElement, @unchecke
                     fields: [("enabled", "boolean", "whether the frames that follow have an alpha plane")])
             ],
             abiVersion: NodeDefinition.abiVersion)
+    }
+
+    /// Why it may not be enabled; `nil` when it may.
+    private var refusal: String? {
+        guard settings.current.isPermitted else { return "it isn't permitted" }
+        return AlphaPermission.refusal(askDownstream)
     }
 
     private var mask: AlphaMask { AlphaMask(description: settings.current.mask) }
@@ -98,7 +108,7 @@ final class AlphaChannelElement: BufferTransform, ConfigurableElement, @unchecke
 
     func validate(_ proposed: Settings, changing property: String) throws(PropertyRefused) {
         guard property == "enabled", proposed.isEnabled else { return }
-        guard proposed.isPermitted else { throw PropertyRefused("it isn't permitted") }
+        if let refusal { throw PropertyRefused(refusal) }
         guard isRunning else { return }
         if let problem { throw PropertyRefused("\(problem)") }
         if let downstreamCaps, !downstreamCaps.canIntersect(AlphaMask.alphaCaps) {
@@ -124,7 +134,12 @@ final class AlphaChannelElement: BufferTransform, ConfigurableElement, @unchecke
     override func start() -> Bool {
         statistics.reset()
         stream = Stream()
-        guard wantsAlpha, !mask.isUpstreams, let problem else { return true }
+        guard wantsAlpha else { return true }
+        if let refusal {
+            postError(.settings, "\(name): it can't be enabled: \(refusal)")
+            return false
+        }
+        guard !mask.isUpstreams, let problem else { return true }
         postError(.settings, "\(name): \(problem)")
         return false
     }

@@ -12,9 +12,8 @@ public struct AlphaChannelNode: GraphNode {
     public let graph: Graph
     public let element: Element
 
-    /// Whether the user may (canEnableAlphaChannelMode); in a session, by role and permission. Losing the permission turns it
-    /// off.
-    public var canEnable: Bool { (try? element.property("permitted", as: Bool.self)) ?? false }
+    /// Whether the user may (canEnableAlphaChannelMode); in a session, by role and permission.
+    public var canEnable: Bool { (try? element.property("can-enable", as: Bool.self)) ?? false }
 
     /// Whether this machine can (isDeviceSupportAlphaChannelMode): the mask's elements are here and make an alpha plane of
     /// a small frame; without a mask, upstream gives alpha. Blocks for as long as the mask's elements take to load.

@@ -21,6 +21,7 @@ final class FrameObserverElement: InPlaceTransform, HandlerSwapping, @unchecked 
     // The streaming thread's.
     private var observer: ObserverHandle?
     private var caps: Caps?
+    private var stream: StreamStart?
     private var plan: ObserverPlan?
     private var lastFailure: MediaGraphError?
 
@@ -107,7 +108,7 @@ final class FrameObserverElement: InPlaceTransform, HandlerSwapping, @unchecked 
         slot.stop()
         observer = nil
         plan = nil
-        caps = nil
+        (caps, stream) = (nil, nil)
         return true
     }
 
@@ -132,6 +133,7 @@ final class FrameObserverElement: InPlaceTransform, HandlerSwapping, @unchecked 
 
     override func setCaps(_ caps: Caps) -> Bool {
         self.caps = caps
+        stream = currentStream
         // The preference stays: only the observer changes that.
         plan = nil
         return true
@@ -255,7 +257,7 @@ final class FrameObserverElement: InPlaceTransform, HandlerSwapping, @unchecked 
             verdict = try shown.withVideoFrame(info, observer.mode == .readWrite ? .readWrite : .read) { mapped in
                 var frame = MGVideoFrame(
                     mapped, in: shown, caps, of: buffer, rotation,
-                    runningTime: runningTime(of: buffer.presentationTimestamp))
+                    runningTime: runningTime(of: buffer.presentationTimestamp), stream: stream)
                 backup?.save(mapped)
                 do { return try observer.see(&frame) } catch {
                     backup?.restore(&mapped)

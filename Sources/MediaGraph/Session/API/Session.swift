@@ -8,7 +8,7 @@ import Synchronization
 /// that text at the moment. Sendable: any task or thread may call it. Events come in order, to the delegate on a queue of
 /// the session's own, and to any number of readers of ``events``. A session that nobody holds any more leaves.
 public final class Session: Sendable {
-    private enum Phase: Sendable { case outside, joining, joined }
+    private enum Phase: Sendable { case outside, previewing, joining, joined }
 
     private struct State: Sendable {
         weak var delegate: (any SessionDelegate)?
@@ -36,12 +36,14 @@ public final class Session: Sendable {
         try context.validate()
         self.context = context
         do throws(GraphError) {
-            graph = try Graph(context.description)
-            place = SessionPlace(graph: graph, element: try graph.element("session"))
+            graph = try Graph(context.description())
+            place = SessionPlace(
+                graph: graph, element: try graph.element("session"), observers: RemoteObservers(context))
         } catch { throw .invalidParameter(.init("the session's description", actual: "\(error)")) }
         sound = SoundReader(place, context)
         share = ShareLink(place)
         sound.session.withLock { $0 = WeakSession(self) }
+        place.observers?.session.withLock { $0 = WeakSession(self) }
         try attachHandlers()
         graph.listen { [weak self] in self?.hear($0) }
     }
@@ -50,6 +52,7 @@ public final class Session: Sendable {
         do {
             if let source = context.externalVideoSource { try graph.videoSource("camera").attach(source) }
             if let processor = context.preProcessor { try attach(processor, to: graph.preprocessor("preprocessor")) }
+            try SessionObservation(context)?.attach(to: graph)
             if let microphone = context.virtualAudioMic { try graph.virtualMic("mic").attach(microphone) }
             if context.hasSpeaker { try sound.attach(to: graph.element("speaker")) }
         } catch { throw .wrapping(error, "the session's handlers") }
@@ -67,11 +70,29 @@ public final class Session: Sendable {
 
     // MARK: Joining
 
-    /// Comes into the room and sends. Throws ``GraphError/failed(_:)`` where somebody in the room has the name, or a device
-    /// can't be had.
-    public func join() async throws(GraphError) {
-        state.withLock { if $0.phase == .outside { $0.phase = .joining } }
-        try await graph.start()
+    /// Comes into the room and sends; where the preview runs, with what it has begun.
+    ///
+    /// Throws `alreadyInUse` where somebody in the room has the name, `noDevice` or `deviceBusy` where a device can't be had,
+    /// `notInSession` where it was left, or the task cancelled, before, and `wrongUsage` for a session that has been joined.
+    public func join() async throws(MediaGraphError) {
+        let isPreviewing = state.withLock { state in
+            defer { if state.phase == .outside || state.phase == .previewing { state.phase = .joining } }
+            return state.phase == .previewing
+        }
+        if isPreviewing {
+            do throws(MediaGraphError) { try await setJoins(true) } catch {
+                let events = state.withLock { state -> [SessionEvent] in
+                    guard state.phase == .joining else { return [] }
+                    state.phase = .previewing
+                    defer { state.postponed = [] }
+                    return state.postponed
+                }
+                for event in events { send(event) }
+                throw error
+            }
+        } else {
+            try await start(joins: true)
+        }
         let events = state.withLock { state -> [SessionEvent] in
             // It may have ended by now.
             guard state.phase == .joining else { return [] }
@@ -82,6 +103,37 @@ public final class Session: Sendable {
         for event in events { send(event) }
     }
 
+    private func start(joins: Bool) async throws(MediaGraphError) {
+        // Only a session that runs can refuse it, and `start` does.
+        try? await setJoins(joins)
+        do throws(GraphError) { try await graph.start() } catch { throw MediaGraphError(error, "the session") }
+    }
+
+    private func setJoins(_ joins: Bool) async throws(MediaGraphError) {
+        try await graph.onControlQueue { [place] () throws(MediaGraphError) in
+            do throws(PropertyError) { try place.element.setProperty("join", to: joins) } catch {
+                // There is no other reason on the queue where states change.
+                guard case .refused(_, _, let reason) = error else { throw .wrapping(error, place.name) }
+                throw .alreadyInUse(.init(place.name, actual: reason))
+            }
+        }
+    }
+
+    /// Starts the graph without coming into the room; nothing where it runs.
+    func startPreview() async throws(MediaGraphError) {
+        let isFirst = state.withLock { state in
+            guard state.phase == .outside else { return false }
+            state.phase = .previewing
+            return true
+        }
+        if isFirst { try await start(joins: false) }
+    }
+
+    /// Nothing where the user is in the room, or comes there.
+    func stopPreview() async { if isPreviewing { await graph.stop() } }
+
+    private var isPreviewing: Bool { state.withLock { $0.phase == .previewing } }
+
     /// Leaves the room, and the devices. When it returns no handler is running and none will be called; subscriptions stay
     /// for the next time.
     public func leave() async { await graph.stop() }
@@ -91,8 +143,10 @@ public final class Session: Sendable {
     /// The session as text, for `mediagraph run`: what runs now, subscriptions and shares too.
     public var description: String {
         let pipes = state.withLock { Array($0.pipes.values) }
-        let links = pipes.compactMap(\.text) + sound.texts + share.texts
-        return ([context.description] + links.sorted()).joined(separator: "\n")
+        var context = context
+        context.mirrorMode = mirrorMode
+        let links = pipes.compactMap(\.text) + (place.observers?.texts ?? []) + sound.texts + share.texts
+        return ([context.description(joins: !isPreviewing)] + links.sorted()).joined(separator: "\n")
     }
 
     // MARK: Users
@@ -125,7 +179,8 @@ public final class Session: Sendable {
     func pipe(_ identity: PipeIdentity) -> PipeReader {
         state.withLock { state in
             if let pipe = state.pipes[identity] { return pipe }
-            let pipe = PipeReader(place, identity, context.memoryMode(of: identity.kind))
+            let render = identity.kind == .video ? context.customVideoRender?.engineRender : nil
+            let pipe = PipeReader(place, identity, context.properties(of: identity.kind), engineRender: render)
             state.pipes[identity] = pipe
             return pipe
         }
@@ -141,11 +196,14 @@ public final class Session: Sendable {
     private func hear(_ event: GraphEvent) {
         switch event {
         case .userJoined(place.name, let user):
+            // Ahead of those who hear of the user, and read the video behind the observer.
+            place.enqueue { $0.observers?.joined(user, $0) }
             state.withLock { $0.sending[user] = $0.sending[user] ?? [] }
             sound.joined(user)
             tell(.userJoined(SessionUser(name: user, session: self)))
         case .userLeft(place.name, let user):
             state.withLock { $0.sending[user] = nil }
+            place.enqueue { $0.observers?.left(user, $0) }
             sound.left(user)
             tell(.userLeft(SessionUser(name: user, session: self)))
         case .userStream(place.name, let user, let kind, let isOn):
@@ -155,15 +213,27 @@ public final class Session: Sendable {
             }
             if stream == .shareAudio, user != context.user { sound.shares(user, isOn) }
             tell(.streamChanged(SessionUser(name: user, session: self), stream, isOn: isOn))
+        case .alphaChannel("alpha", let isOn):
+            delegate?.session(self, alphaChannelIsOn: isOn)
+            readers.yield(.alphaChannel(isOn: isOn))
         case .warning(let warning): tell(.warning(warning))
         case .ended(let end):
-            state.withLock { state in
-                state.phase = .outside
-                (state.sending, state.postponed) = ([:], [])
+            let (wasInRoom, users) = state.withLock { state in
+                defer {
+                    state.phase = .outside
+                    (state.sending, state.postponed) = ([:], [])
+                }
+                return (state.phase == .joined || state.phase == .joining, Array(state.sending.keys))
             }
+            for user in users { place.enqueue { $0.observers?.left(user, $0) } }
             sound.forgetUsers()
             share.forget()
-            tell(.left(end))
+            if wasInRoom {
+                tell(.left(end))
+            } else if case .failed(let failure) = end {
+                // A preview's.
+                tell(.warning(failure))
+            }
         default: break
         }
     }

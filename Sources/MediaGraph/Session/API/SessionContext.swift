@@ -14,6 +14,9 @@
 public struct SessionContext: Sendable {
     /// By which the others know this user.
     public var user: String
+    /// What this user may do: the alpha channel takes a host who may stream raw data (the token's role and permission).
+    public var role = SessionRole.participant
+    public var allowsRawStreaming = false
     /// Whoever names the same room meets there.
     public var room: String
 
@@ -22,8 +25,19 @@ public struct SessionContext: Sendable {
     public var externalVideoSource: (any VideoSource)?
     /// A camera, as a description of elements that ends in its video: `v4l2src`.
     public var camera: String?
+    /// A second camera, sent by the auxiliary channel, as a description like `camera`'s.
+    public var auxCamera: String?
+    /// Where the main camera is to be seen mirrored; ``Session/mirrorMode`` changes it later.
+    public var mirrorMode = MirrorMode.previewOnly
+    /// What makes the alpha channel of what is sent, as an `alphachannel`'s mask (`alpha method=green`); `""`: the alpha that
+    /// frames come with. `nil`: this user has none to turn on. ``SessionVideoHelper`` turns it on and off.
+    public var alphaMask: String?
     /// Edits the camera's frames before they are sent (preProcessorDelegate); an alternative to `externalVideoSource`.
     public var preProcessor: (any VideoProcessor & Sendable)?
+
+    /// Looks at frames at its positions (registerVideoFrameObserver); or instead one that edits them.
+    public var frameObserver: (any SessionFrameObserver)?
+    public var frameEditor: (any SessionFrameEditor)?
 
     /// A microphone in the device's place (virtualAudioMicDelegate): the device isn't opened then.
     public var virtualAudioMic: (any VirtualMic)?
@@ -34,6 +48,9 @@ public struct SessionContext: Sendable {
     public var virtualAudioSpeaker: (any VirtualSpeaker & Sendable)?
     /// Where it is played besides, as a description of elements that takes sound: `autoaudiosink`.
     public var speaker: String?
+
+    /// How pipes and previews hand video over (enableCustomVideoRender); `nil`: as each stream is, to delegates alone.
+    public var customVideoRender: CustomVideoRender?
 
     /// Whose memory raw video, sound and shares come in (videoRawdataMemoryMode and the like); `nil`: borrowed or owned as
     /// the one who takes them asks for it. A mode that contradicts a delegate is an error when that subscribes.
@@ -56,20 +73,25 @@ extension SessionContext {
                     "the session's video", expected: "an external video source, or a camera and its pre-processor",
                     actual: "both"))
         }
+        if frameObserver != nil, frameEditor != nil {
+            throw .wrongUsage(
+                .init("the session's frame observer", expected: "one that looks, or one that edits", actual: "both"))
+        }
         if preProcessor != nil, camera == nil {
             throw .wrongUsage(.init("the session's pre-processor", expected: "a camera", actual: "none"))
         }
     }
 
     /// The session as a description: what comes and goes while it runs isn't in it.
-    var description: String {
-        var lines = ["mediasession name=session room=\(quoted(room)) user=\(quoted(user))"]
-        if externalVideoSource != nil {
-            lines.append("videosource name=camera ! session.camera")
-        } else if let camera {
-            let edited = preProcessor == nil ? "" : " ! preprocessor name=preprocessor"
-            lines.append("\(camera)\(edited) ! session.camera")
-        }
+    func description(joins: Bool = true) -> String {
+        let mirror = mirrorMode == .previewOnly ? "" : " mirror=\(mirrorMode.nick)"
+        let rights = (role == .host ? " role=host" : "") + (allowsRawStreaming ? " raw-streaming=true" : "")
+        var lines = [
+            "mediasession name=session room=\(quoted(room)) user=\(quoted(user))" + rights + mirror
+                + (joins ? "" : " join=false")
+        ]
+        if let video { lines.append(video) }
+        if let auxCamera { lines.append("\(auxCamera) ! session.camera_aux") }
         if virtualAudioMic != nil {
             lines.append("virtualmic name=mic ! session.mic")
         } else if let microphone {
@@ -81,15 +103,42 @@ extension SessionContext {
         return lines.joined(separator: "\n")
     }
 
+    /// From the camera to the session; `nil` without one.
+    private var video: String? {
+        guard let source = externalVideoSource == nil ? camera : "videosource name=camera" else { return nil }
+        let observation = SessionObservation(self)
+        let parts = [
+            source, observation?.text(.postCapture), alphaMask.map { "alphachannel name=alpha mask=\(quoted($0))" },
+            preProcessor == nil ? nil : "preprocessor name=preprocessor",
+            observation?.text(.preEncoder), "session.camera",
+        ]
+        return parts.compactMap { $0 }.joined(separator: " ! ")
+    }
+
+    func hasCamera(_ channel: PublishChannel) -> Bool {
+        switch channel {
+        case .main: externalVideoSource != nil || camera != nil
+        case .aux: auxCamera != nil
+        }
+    }
+
     var hasSpeaker: Bool { virtualAudioSpeaker != nil || speaker != nil }
 
     var speakerText: String {
         "virtualspeaker name=speaker" + (audioMemoryMode.map { " memory-mode=\($0.nick)" } ?? "")
     }
 
-    func memoryMode(of kind: PipeIdentity.Kind) -> MemoryMode? { kind == .share ? shareMemoryMode : videoMemoryMode }
+    /// What a pipe of this kind is set by.
+    func properties(of kind: PipeIdentity.Kind) -> [(name: String, text: String)] {
+        kind == .share ? shareMemoryMode.properties : videoMemoryMode.properties + (customVideoRender?.properties ?? [])
+    }
 
     private func quoted(_ text: String) -> String {
         "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
     }
+}
+
+extension MemoryMode? {
+    /// As a description has it.
+    var properties: [(name: String, text: String)] { map { [("memory-mode", $0.nick)] } ?? [] }
 }

@@ -8,6 +8,9 @@ public enum SessionEvent: Sendable {
     /// Somebody's stream, this user's own too, has started or stopped being sent (onUserVideoStatusChanged,
     /// onUserAudioStatusChanged, onUserShareStatusChanged).
     case streamChanged(SessionUser, UserStream, isOn: Bool)
+    /// What this user sends has an alpha channel from now on, or no longer. A delegate isn't told by this event, but by
+    /// ``SessionDelegate/session(_:alphaChannelIsOn:)``, in order with the frames.
+    case alphaChannel(isOn: Bool)
     /// Something is wrong, and the session goes on.
     case warning(ElementFailure)
     /// This user has left, or had to (onSessionLeave, onError).
@@ -21,6 +24,10 @@ public enum SessionEvent: Sendable {
 /// for no longer than its queue is long. Any of them may call the session.
 public protocol SessionDelegate: AnyObject, Sendable {
     func session(_ session: Session, _ event: SessionEvent)
+    /// What this user sends has an alpha channel from now on, or no longer (onVideoAlphaChannelStatusChanged). Once for each
+    /// change, on the camera's own thread: behind the last frame of the old kind, and before the first of the new, which
+    /// waits until this returns.
+    func session(_ session: Session, alphaChannelIsOn isOn: Bool)
     /// What all others say together (onMixedAudioRawDataReceived), borrowed for the call.
     func session(_ session: Session, mixedAudioReceived frame: borrowing AudioFrame)
     /// What one of them says (onOneWayAudioRawDataReceived).
@@ -31,6 +38,7 @@ public protocol SessionDelegate: AnyObject, Sendable {
 
 extension SessionDelegate {
     public func session(_ session: Session, _ event: SessionEvent) {}
+    public func session(_ session: Session, alphaChannelIsOn isOn: Bool) {}
     public func session(_ session: Session, mixedAudioReceived frame: borrowing AudioFrame) {}
     public func session(_ session: Session, oneWayAudioReceived frame: borrowing AudioFrame, user: SessionUser) {}
     public func session(_ session: Session, sharedAudioReceived frame: borrowing AudioFrame) {}

@@ -6,18 +6,28 @@ import GStreamer
 struct SessionPlace: Sendable {
     let graph: Graph
     let element: Element
+    /// In front of the other users' video; `nil` where nobody observes.
+    var observers: RemoteObservers? = nil
 
     var name: String { element.name }
 
     func enqueue(_ body: @escaping @Sendable (SessionPlace) -> Void) {
-        graph.enqueue { [weak graph, element] in
+        graph.enqueue { [weak graph, element, observers] in
             guard let graph else { return }
-            body(SessionPlace(graph: graph, element: element))
+            body(SessionPlace(graph: graph, element: element, observers: observers))
         }
     }
 
-    /// From the session's `pad` to the other's, which is asked for where it isn't there. On the graph's queue.
+    /// From the session's `pad`, or from behind its observer, to the other's, which is asked for where it isn't there. On the
+    /// graph's queue.
     func link(_ pad: String, to next: Element, _ nextPad: String) {
+        guard let outlet = observers?.outlet(pad) else { return linkDirectly(pad, to: next, nextPad) }
+        guard let sink = next.staticPad(nextPad) ?? next.requestPad(nextPad), outlet.link(to: sink) else {
+            return warn(pad)
+        }
+    }
+
+    func linkDirectly(_ pad: String, to next: Element, _ nextPad: String) {
         guard let source = element.requestPad(pad) else { return warn(pad) }
         guard let sink = next.staticPad(nextPad) ?? next.requestPad(nextPad), source.link(to: sink) else {
             element.releasePad(source)
@@ -34,20 +44,38 @@ struct SessionPlace: Sendable {
         }
     }
 
-    private func warn(_ pad: String) { element.postWarning(.settings, "\(name): \(pad) couldn't be linked") }
+    /// From one element to another that was made of a description. On the graph's queue.
+    func link(_ source: Pad?, to next: Element) {
+        guard let source, let sink = next.staticPad("sink"), source.link(to: sink) else { return warn(next.name) }
+    }
+
+    func warn(_ pad: String) { element.postWarning(.settings, "\(name): \(pad) couldn't be linked") }
 
     /// Takes the session's `pad` away, and its link with it. What is on the other side goes on without.
     func unlink(_ pad: String) {
+        if observers?.release(pad, self) != true { releasePad(pad) }
+    }
+
+    func releasePad(_ pad: String) {
         if let pad = element.staticPad(pad) { element.releasePad(pad) }
     }
 
-    /// A node to link, with the memory mode that the context asks for.
-    static func make(_ factory: String, _ name: String, _ memoryMode: MemoryMode?) throws(MediaGraphError) -> Element {
+    /// An element to link, with properties as a description has them.
+    static func make(
+        _ factory: String, _ name: String, _ properties: [(name: String, text: String)]
+    ) throws(MediaGraphError) -> Element {
         guard let element = Element(factory: factory, name: name) else { throw .allocationFailed(.init(name)) }
         do {
-            if let memoryMode { try element.setProperty("memory-mode", parsing: memoryMode.nick) }
+            for property in properties { try element.setProperty(property.name, parsing: property.text) }
         } catch { throw .wrapping(error, name) }
         return element
+    }
+
+    /// Elements as one, from a description that takes what is linked to it. Throws `invalidParameter` where it doesn't hold.
+    static func make(parsing description: String) throws(MediaGraphError) -> Element {
+        do throws(GLibError) { return try Element(parsing: description) } catch {
+            throw .invalidParameter(.init("\"\(description)\"", actual: error.message))
+        }
     }
 
     /// What reads, before it is linked: a stream that finds an element that doesn't run yet takes that for a stop.

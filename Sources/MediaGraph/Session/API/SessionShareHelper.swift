@@ -1,6 +1,3 @@
-import GStreamer
-import Synchronization
-
 /// A session's share (Zoom's `ZoomVideoSDKShareHelper`): one at a time, and in the whole room one user's.
 public struct SessionShareHelper: Sendable {
     let session: Session
@@ -9,15 +6,30 @@ public struct SessionShareHelper: Sendable {
     /// the two may be `nil`, as where only sound is shared. While another user of the room shares, nothing of it is seen:
     /// `GraphEvent.shareRefused` and a warning say so.
     ///
-    /// Throws `notInSession` before joining, `wrongUsage` without a source, and `alreadyInUse` while something is shared.
+    /// With `playLocally` (isPlaying) the share's sound is heard here too: by a player of its own, made as the context's
+    /// `speaker`. It is no part of what the virtual speaker hears, which is the others' sound.
+    ///
+    /// Throws `notInSession` before joining, `wrongUsage` without a source, or without a speaker in the context to play on,
+    /// `noAudio` where there is no sound to play, and `alreadyInUse` while something is shared.
     public func startSharing(
-        _ source: (any ShareSource)?, audioSource: (any ShareAudioSource)? = nil
+        _ source: (any ShareSource)?, audioSource: (any ShareAudioSource)? = nil, playLocally: Bool = false
     ) async throws(MediaGraphError) {
         guard session.isJoined else { throw .notInSession(.init("a share", expected: "to begin after joining")) }
         guard source != nil || audioSource != nil else {
             throw .wrongUsage(.init("a share", expected: "a source, an audio source, or both", actual: "neither"))
         }
-        try await session.share.start(source, audioSource)
+        try await session.share.start(source, audioSource, speaker: playLocally ? try speaker(audioSource) : nil)
+    }
+
+    private func speaker(_ source: (any ShareAudioSource)?) throws(MediaGraphError) -> String {
+        guard source != nil else {
+            throw .noAudio(.init("a share that is played here too", expected: "an audio source", actual: "none"))
+        }
+        guard let speaker = session.context.speaker else {
+            throw .wrongUsage(
+                .init("a share that is played here too", expected: "a speaker in the context", actual: "none"))
+        }
+        return speaker
     }
 
     /// Ends the share: when it returns, its sources have been stopped and nothing of theirs leaves any more.
@@ -34,71 +46,4 @@ public struct SessionShareHelper: Sendable {
 
 extension Session {
     public var shareHelper: SessionShareHelper { SessionShareHelper(session: self) }
-}
-
-/// A session's `sharesource`, for as long as something is shared.
-final class ShareLink: Sendable {
-    private let place: SessionPlace
-    private let element = Mutex<Element?>(nil)
-
-    init(_ place: SessionPlace) { self.place = place }
-
-    var isOn: Bool { element.withLock { $0 != nil } }
-
-    var node: ShareSourceNode {
-        get throws(MediaGraphError) {
-            guard let element = element.withLock({ $0 }) else {
-                throw .noShare(.init("the session's share", expected: "one that has begun", actual: "none"))
-            }
-            return ShareSourceNode(graph: place.graph, element: element)
-        }
-    }
-
-    func start(_ source: (any ShareSource)?, _ audioSource: (any ShareAudioSource)?) async throws(MediaGraphError) {
-        guard let new = Element(factory: "sharesource", name: "share") else {
-            throw .allocationFailed(.init("the session's share"))
-        }
-        let node = ShareSourceNode(graph: place.graph, element: new)
-        if let source { try node.attach(source) }
-        if let audioSource { try node.attach(audioSource: audioSource) }
-        let isFirst = element.withLock { element in
-            guard element == nil else { return false }
-            element = new
-            return true
-        }
-        guard isFirst else {
-            throw .alreadyInUse(.init("the session's share", expected: "one at a time", actual: "a second"))
-        }
-        let (hasPicture, hasSound) = (source != nil, audioSource != nil)
-        try await place.graph.onControlQueue { [place] in
-            place.graph.pipeline.add(new)
-            if hasPicture { place.link(new.staticPad("src"), StreamKind.share.inputPad) }
-            if hasSound { place.link(new.requestPad("audio"), StreamKind.shareAudio.inputPad) }
-            new.syncState()
-        }
-    }
-
-    func stop() async {
-        guard let old = element.withLock({ $0.take() }) else { return }
-        try? await place.graph.onControlQueue { [place] in Self.remove(old, place) }
-    }
-
-    /// The session has been left.
-    func forget() {
-        guard let old = element.withLock({ $0.take() }) else { return }
-        place.enqueue { Self.remove(old, $0) }
-    }
-
-    private static func remove(_ old: Element, _ place: SessionPlace) {
-        place.remove(old)
-        for kind in [StreamKind.share, .shareAudio] { place.unlink(kind.inputPad) }
-    }
-
-    /// As a description has it.
-    var texts: [String] {
-        guard let element = element.withLock({ $0 }) else { return [] }
-        let sound = element.staticPad("audio") != nil
-        return ["sharesource name=share", "share. ! session.share"]
-            + (sound ? ["share.audio ! session.shareaudio"] : [])
-    }
 }

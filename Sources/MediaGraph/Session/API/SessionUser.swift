@@ -16,7 +16,10 @@ public struct SessionUser: Sendable, Hashable {
     public func isSending(_ stream: UserStream) -> Bool { session.isSending(stream, name) }
 
     /// The user's camera (getVideoPipe), whether it sends now or not.
-    public var videoPipe: SessionPipe { SessionPipe(user: self, kind: .video) }
+    public var videoPipe: SessionPipe { SessionPipe(user: self, stream: .camera) }
+
+    /// The user's second camera channel, whether it sends now or not.
+    public var auxVideoPipe: SessionPipe { SessionPipe(user: self, stream: .cameraAux) }
 
     /// What the user shares. Throws `noShare` while that is nothing.
     public var sharePipe: SessionPipe {
@@ -24,7 +27,7 @@ public struct SessionUser: Sendable, Hashable {
             guard isSending(.share) else {
                 throw .noShare(.init("user \"\(name)\"", expected: "a share", actual: "none"))
             }
-            return SessionPipe(user: self, kind: .share)
+            return SessionPipe(user: self, stream: .share)
         }
     }
 }
@@ -44,12 +47,13 @@ public enum UserStream: String, Sendable, CaseIterable {
 /// stream is off, and on again.
 public struct SessionPipe: Sendable {
     public let user: SessionUser
-    public let kind: PipeIdentity.Kind
+    let stream: StreamKind
+
+    public var kind: PipeIdentity.Kind { stream.isShare ? .share : .video }
 
     private var reader: PipeReader {
-        let prefix = kind == .share ? StreamKind.share.outputPrefix : StreamKind.camera.outputPrefix
-        return user.session.pipe(
-            PipeIdentity(name: prefix + PadName.escape(user.name), kind: kind, user: user.name))
+        user.session.pipe(
+            PipeIdentity(name: stream.outputPrefix + PadName.escape(user.name), kind: kind, user: user.name))
     }
 
     /// Sends the pipe's frames to `delegate`, at most `resolution` high, from the next one on. The pipe holds it weakly.
@@ -66,6 +70,17 @@ public struct SessionPipe: Sendable {
     /// subscribed.
     public func unsubscribe(_ delegate: some RawDataDelegate) throws(MediaGraphError) {
         try reader.unsubscribe(delegate)
+    }
+
+    /// The pipe's frames as they come, owned, at most `resolution` high: each may be kept and sent to other tasks. Subscribed
+    /// from this call until the sequence and its iterators are gone, or the task that reads is cancelled; with any number of
+    /// sequences and delegates beside. It holds two frames, and a slow reader loses the oldest, counted in
+    /// `statistics.dropped`. It ends when the session is left, and throws the graph's error where it fails.
+    ///
+    /// Throws what ``subscribe(_:resolution:)`` does; `invalidParameter` where the session's memory mode is the stack's.
+    public func frames(resolution: Resolution) throws(MediaGraphError) -> FrameSequence<OwnedVideoFrame> {
+        _ = try user.session.user(user.name)
+        return try reader.frames(resolution)
     }
 
     /// What has been delivered and lost since somebody subscribed.

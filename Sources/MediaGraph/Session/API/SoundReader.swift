@@ -59,7 +59,7 @@ final class SoundReader: Sendable {
     func subscribe() throws(MediaGraphError) {
         try state.withLock { state throws(MediaGraphError) in
             if state.element == nil {
-                let new = try SessionPlace.make("virtualspeaker", "speaker", context.audioMemoryMode)
+                let new = try SessionPlace.make("virtualspeaker", "speaker", context.audioMemoryMode.properties)
                 try connect(to: new)
                 state.element = new
                 place.enqueue { place in place.add(new) }

@@ -1,0 +1,49 @@
+import CGStreamer
+
+/// Questions that one node asks of whatever it leads to: custom queries, which stock elements pass on.
+extension Pad {
+    /// Answers the question of that name where it comes to this sink pad from upstream. On the thread that asks.
+    public func answer(_ question: String, _ body: @escaping @Sendable () -> [(String, any ValueConvertible)]) {
+        gst_pad_add_probe(
+            pad,
+            GstPadProbeType(rawValue: GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM.rawValue | GST_PAD_PROBE_TYPE_PUSH.rawValue),
+            { _, info, context in
+                let answer = Unmanaged<Answer>.fromOpaque(context!).takeUnretainedValue()
+                guard let query = gst_pad_probe_info_get_query(info), answer.give(to: query) else {
+                    return GST_PAD_PROBE_OK
+                }
+                return GST_PAD_PROBE_HANDLED
+            }, Unmanaged.passRetained(Answer(question, body)).toOpaque(),
+            { Unmanaged<Answer>.fromOpaque($0!).release() })
+    }
+
+    private final class Answer: Sendable {
+        private let question: String
+        private let body: @Sendable () -> [(String, any ValueConvertible)]
+
+        init(_ question: String, _ body: @escaping @Sendable () -> [(String, any ValueConvertible)]) {
+            self.question = question
+            self.body = body
+        }
+
+        func give(to query: UnsafeMutablePointer<GstQuery>) -> Bool {
+            guard query.pointee.type == GST_QUERY_CUSTOM, let asked = gst_query_get_structure(query),
+                gst_structure_has_name(asked, question) != 0
+            else { return false }
+            let answer = Structure(question, body())
+            for field in answer.fieldNames {
+                gst_structure_set_value(
+                    gst_query_writable_structure(query), field, gst_structure_get_value(answer.raw, field))
+            }
+            return true
+        }
+    }
+
+    /// Asks what is downstream of this source pad; `nil` where nobody answers.
+    public func askDownstream(_ question: String) -> Structure? {
+        let query = gst_query_new_custom(GST_QUERY_CUSTOM, gst_structure_new_empty(question))
+        defer { gst_query_unref(query) }
+        guard gst_pad_peer_query(pad, query) != 0, let answer = gst_query_get_structure(query) else { return nil }
+        return Structure(copying: answer)
+    }
+}

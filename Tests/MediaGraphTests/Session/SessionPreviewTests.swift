@@ -1,0 +1,139 @@
+import GStreamer
+import TestSupport
+import Testing
+
+@testable import MediaGraph
+
+/// What a user sees of the own camera, in a room or not.
+@Suite(.timeLimit(.minutes(10))) struct SessionPreviewTests {
+    init() throws { try Nodes.register() }
+
+    private func send(_ source: RecordingSource, until condition: () -> Bool) -> Bool {
+        waitUntil {
+            try? source.sendPattern()
+            return condition()
+        }
+    }
+
+    @Test(
+        "CR-7 the preview has an external source's frames before joining, and goes on through it; others see nothing before"
+    )
+    func beforeJoining() async throws {
+        let observer = try session("observer", #function)
+        let events = SessionLog()
+        observer.delegate = events
+        try await observer.join()
+        let source = RecordingSource()
+        let alice = try session("alice", #function) { $0.externalVideoSource = source }
+        let own = PipeLog()
+        try alice.preview.subscribe(own, resolution: .p90)
+        #expect(own.log.all == [] && source.calls.all == [])
+        try await alice.preview.start()
+        #expect(send(source) { own.count > 3 })
+        #expect(own.identities.all.allSatisfy { $0.name == "preview" && $0.user == "alice" })
+        #expect(!alice.isJoined && events.log.all == ["joined"])
+        #expect(NodeCounts(try alice.graph.element("session"))!.frames == 0)
+        try await alice.join()
+        #expect(alice.isJoined && waitUntil { observer.remoteUsers.count == 1 })
+        let seen = PipeLog()
+        try observer.user("alice").videoPipe.subscribe(seen, resolution: .p90)
+        let before = own.count
+        #expect(send(source) { own.count > before && seen.count > 3 })
+        // One run of the source, and one stream in the preview.
+        #expect(source.calls.all == ["initialize", "startSend"])
+        #expect(own.log.all.filter { $0.hasPrefix("o") } == ["on"])
+        #expect(waitUntil { events.log.all == ["joined", "+alice", "alice video on"] }, "\(events.log.all)")
+        await alice.preview.stop()
+        #expect(alice.isJoined)
+        await alice.leave()
+        #expect(own.log.all.filter { $0.hasPrefix("o") } == ["on", "off"])
+        await observer.leave()
+    }
+
+    @Test("SE-1 a preview is subscribed before joining, and has its frames once the session is joined; a camera's too")
+    func subscribedBefore() async throws {
+        let alice = try session("alice", #function) {
+            $0.camera = "videotestsrc is-live=true ! video/x-raw,width=32,height=18,framerate=30/1"
+        }
+        let own = PipeLog()
+        try alice.preview.subscribe(own, resolution: .p90)
+        try await alice.join()
+        #expect(waitUntil { own.count > 3 })
+        #expect(own.log.all.prefix(2) == ["on", "32x18"])
+        try alice.preview.unsubscribe(own)
+        await alice.settle()
+        #expect(try alice.graph.element("session").pads.map(\.name) == ["camera"])
+        await alice.leave()
+        let mute = try session("mute", #function)
+        let none = #expect(throws: MediaGraphError.self) { try mute.preview.subscribe(own, resolution: .p90) }
+        #expect(none?.code == .noVideo)
+    }
+
+    @Test(
+        "CR-7 a preview stops and starts again without a room; who has the name of another stays in it, and may try again"
+    )
+    func refused() async throws {
+        let first = try session("alice", #function)
+        try await first.join()
+        let source = RecordingSource()
+        let second = try session("alice", #function) { $0.externalVideoSource = source }
+        let (own, events) = (PipeLog(), SessionLog())
+        second.delegate = events
+        try second.preview.subscribe(own, resolution: .p90)
+        for round in 1...2 {
+            try await second.preview.start()
+            #expect(send(source) { own.count >= round * 3 })
+            if round == 1 { await second.preview.stop() }
+        }
+        let error = await #expect(throws: MediaGraphError.self) { try await second.join() }
+        #expect(error?.code == .alreadyInUse && "\(error!)".contains("a name that nobody in the room has"))
+        #expect(!second.isJoined)
+        let count = own.count
+        #expect(send(source) { own.count > count })
+        await first.leave()
+        try await second.join()
+        #expect(waitUntil { events.log.all.last == "joined" })
+        // Not the session's joining and leaving, but the refusal.
+        #expect(events.log.all.count == 2 && events.log.all[0].contains("join keeps its value"), "\(events.log.all)")
+        await second.leave()
+        #expect(waitUntil { events.log.all.last == "left" })
+    }
+
+    @Test(
+        "CR-7 in text: join=false shows a preview alone, join=true joins while it runs, and the session's text says so")
+    func inText() async throws {
+        let room = #function
+        let graph = try Graph(
+            """
+            mediasession name=call room="\(room)" user=alice join=false
+            videotestsrc is-live=true ! video/x-raw,width=32,height=18 ! call.camera
+            call.preview ! rawdatapipe name=own  call.video_alice ! rawdatapipe name=sent
+            """)
+        let (own, sent) = (Log<Int>(), Log<Int>())
+        try graph.rawDataPipe("own").receive { own.add($0.width) }
+        try graph.rawDataPipe("sent").receive { sent.add($0.width) }
+        try await graph.start()
+        let call = try graph.element("call")
+        #expect(waitUntil { own.all.count > 5 })
+        #expect(sent.all.isEmpty && NodeCounts(call)!.frames == 0)
+        try call.setProperty("join", to: true)
+        #expect(waitUntil { sent.all.count > 2 })
+        #expect(throws: PropertyError.self) { try call.setProperty("join", to: false) }
+        #expect(try call.property("join", as: Bool.self))
+        await graph.stop()
+
+        let alice = try session("alice", room) { $0.camera = "videotestsrc is-live=true" }
+        try alice.preview.subscribe(PipeLog(), resolution: .p90)
+        try await alice.preview.start()
+        #expect(
+            alice.description == """
+                mediasession name=session room="\(room)" user="alice" join=false
+                videotestsrc is-live=true ! session.camera
+                session.preview ! rawdatapipe name=preview
+                """)
+        #expect(Description(alice.description).diagnose() == [])
+        try await alice.join()
+        #expect(!alice.description.contains("join=false"))
+        await alice.leave()
+    }
+}

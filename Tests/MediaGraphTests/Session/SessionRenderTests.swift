@@ -1,0 +1,151 @@
+import GStreamer
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import MediaGraph
+
+/// What a session's frames say to those who render them.
+@Suite(.timeLimit(.minutes(10))) struct SessionRenderTests {
+    init() throws { try Nodes.register() }
+
+    /// What frames say of themselves, and whether their bytes are those that were sent.
+    private final class Marks: RawDataDelegate {
+        let all = Log<String>()
+        let kept = Log<OwnedVideoFrame>()
+        private let sent = patternedFrame(width: 32, height: 18)
+
+        func received(_ frame: borrowing VideoFrame, from pipe: PipeIdentity) throws {
+            let channel = frame.publishChannel.map { "\($0)" } ?? "-"
+            let isSame = frame.packedBytes == sent
+            all.add("\(frame.flip) \(channel) \(frame.streamID ?? "-")\(isSame ? "" : " changed")")
+            if kept.all.isEmpty { kept.add(try frame.retain()) }
+        }
+    }
+
+    @Test(
+        "CR-4 CR-3 frames say what to flip in the mirror mode's preview and publication, their channel and stream; none is flipped"
+    )
+    func mirrorModes() async throws {
+        let room = #function
+        let source = RecordingSource()
+        let alice = try session("alice", room) { $0.externalVideoSource = source }
+        let bob = try session("bob", room)
+        for session in [alice, bob] { try await session.join() }
+        #expect(waitUntil { bob.remoteUsers.count == 1 })
+        let (own, remote) = (Marks(), Marks())
+        try alice.preview.subscribe(own, resolution: .p90)
+        try bob.user("alice").videoPipe.subscribe(remote, resolution: .p90)
+        #expect(alice.mirrorMode == .previewOnly && !alice.description.contains("mirror="))
+        let flips: [(MirrorMode, Flip, Flip)] = [
+            (.previewOnly, .x, .none), (.both, .x, .x), (.none, .none, .none), (.publishOnly, .none, .x),
+        ]
+        for (mode, preview, published) in flips {
+            alice.mirrorMode = mode
+            // From the next one on: what was sent before may still be on its way.
+            let wanted = ["\(preview) main \(room)/alice/video", "\(published) main \(room)/alice/video"]
+            #expect(
+                waitUntil {
+                    try? source.sendPattern()
+                    return own.all.all.last == wanted[0] && remote.all.all.last == wanted[1]
+                }, "\(mode)")
+        }
+        #expect(alice.description.contains("mirror=publish-only"))
+        #expect(!(own.all.all + remote.all.all).contains { $0.contains("changed") })
+        #expect(own.kept.all[0].flip == .x && own.kept.all[0].publishChannel == .main)
+        // What the source says itself is turned round by the mirror, not lost.
+        alice.mirrorMode = .previewOnly
+        try alice.graph.element("camera").setProperty("flip", parsing: "xy")
+        let wanted = ["y main \(room)/alice/video", "xy main \(room)/alice/video"]
+        #expect(
+            waitUntil {
+                try? source.sendPattern()
+                return own.all.all.last == wanted[0] && remote.all.all.last == wanted[1]
+            })
+        for session in [alice, bob] { await session.leave() }
+    }
+
+    @Test("CR-3 a second camera goes by the auxiliary channel, with a preview and a pipe of its own; nobody mirrors it")
+    func auxiliary() async throws {
+        let room = #function
+        let camera = "videotestsrc is-live=true ! video/x-raw,width=32,height=18"
+        let alice = try session("alice", room) {
+            $0.camera = camera
+            $0.auxCamera = camera
+            $0.mirrorMode = .both
+        }
+        let bob = try session("bob", room)
+        let (own, aux, remote) = (Marks(), Marks(), Marks())
+        try alice.preview.subscribe(own, resolution: .p90)
+        try alice.auxPreview.subscribe(aux, resolution: .p90)
+        for session in [bob, alice] { try await session.join() }
+        #expect(waitUntil { bob.remoteUsers.count == 1 })
+        try bob.user("alice").auxVideoPipe.subscribe(remote, resolution: .p90)
+        for marks in [own, aux, remote] { #expect(waitUntil { marks.all.all.count > 3 }) }
+        #expect(Set(own.all.all) == ["x main \(room)/alice/video changed"])
+        #expect(Set(aux.all.all + remote.all.all) == ["none aux \(room)/alice/videoaux changed"])
+        #expect(Description(alice.description).diagnose() == [])
+        #expect(alice.description.contains("! session.camera_aux\n"))
+        #expect(alice.description.contains("session.preview_aux ! rawdatapipe name=preview_aux"))
+        for session in [alice, bob] { await session.leave() }
+    }
+
+    private final class OwnedBuffer {
+        let kept: KeptBuffer
+        init(_ kept: consuming KeptBuffer) { self.kept = kept }
+    }
+
+    @Test("RP-8 a mirrored frame that is kept counts at its pool: the preview's copies are on the camera's own memory")
+    func poolLimit() {
+        let pool = BoundedPool("video/x-raw,format=I420,width=4,height=4", size: 24, buffers: 4)
+        var kept: [OwnedBuffer] = []
+        for _ in 0..<4 {
+            guard let buffer = pool.acquire() else { break }
+            if let one = KeptBuffer(keeping: buffer.access.alias.access) { kept.append(OwnedBuffer(one)) }
+        }
+        #expect(kept.count == 2 && pool.available == 2)
+        kept = []
+        #expect(pool.available == 4)
+    }
+
+    @Test(
+        "CR-1 CR-5 custom rendering is settled in the context: series, engine's renderer; a pipe that runs refuses another"
+    )
+    func customRendering() async throws {
+        let source = RecordingSource()
+        let alice = try session("alice", #function) {
+            $0.externalVideoSource = source
+            $0.customVideoRender = CustomVideoRender(format: .rgb, engineRender: "rawdatapipe name=window")
+        }
+        let formats = Log<VideoFormat>()
+        let own = PipeLog { formats.add($0.format) }
+        try alice.preview.subscribe(own, resolution: .p90)
+        try await alice.join()
+        #expect(
+            waitUntil {
+                try? source.sendPattern()
+                return own.count > 3 && (try? alice.graph.rawDataPipe("window").statistics.frames) ?? 0 > 3
+            })
+        #expect(Set(formats.all) == [.bgra])
+        #expect(
+            alice.description.contains(
+                "session.preview ! rawdatapipe name=preview format=rgb engine-render=true ! rawdatapipe name=window"))
+        #expect(Description(alice.description).diagnose() == [])
+        let pipe = try alice.graph.element("preview")
+        for (property, value) in [("format", "yuv"), ("buffer-type", "native"), ("engine-render", "false")] {
+            let before = try pipe.propertyText(property)
+            #expect(throws: PropertyError.self) { try pipe.setProperty(property, parsing: value) }
+            #expect(try pipe.propertyText(property) == before)
+        }
+        try alice.preview.unsubscribe(own)
+        await alice.settle()
+        #expect(throws: GraphError.self) { try alice.graph.rawDataPipe("window") }
+        await alice.leave()
+        let wrong = try session("alice", #function) {
+            $0.camera = "videotestsrc"
+            $0.customVideoRender = CustomVideoRender(engineRender: "nosuchsink")
+        }
+        let error = #expect(throws: MediaGraphError.self) { try wrong.preview.subscribe(own, resolution: .p90) }
+        #expect(error?.code == .invalidParameter)
+    }
+}

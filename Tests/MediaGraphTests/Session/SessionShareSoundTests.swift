@@ -1,0 +1,64 @@
+import GStreamer
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import MediaGraph
+
+/// The sound of what this user shares, heard by this user too.
+@Suite(.timeLimit(.minutes(10))) struct SessionShareSoundTests {
+    init() throws { try Nodes.register() }
+
+    @Test(
+        "SH-1 with playLocally a share's sound is heard here too, on the context's speaker, and by the others as ever")
+    func playLocally() async throws {
+        let bob = try session("bob", #function) { $0.speaker = "fakesink sync=false async=false" }
+        let alice = try session("alice", #function)
+        let events = SessionLog()
+        alice.delegate = events
+        for session in [bob, alice] { try await session.join() }
+        try alice.audioHelper.subscribe()
+        func devices() -> [Element] { bob.graph.pipeline.allElements.filter { $0.factoryName == "fakesink" } }
+        let own = try #require(devices().first)
+        for playsLocally in [false, true, true] {
+            let share = RecordingShare()
+            try await bob.shareHelper.startSharing(nil, audioSource: share, playLocally: playsLocally)
+            let players = devices().filter { $0 != own }
+            #expect(players.count == (playsLocally ? 1 : 0))
+            let heard = Log<Int16>()
+            players.first?.staticPad("sink")?.observeBuffers { buffer in
+                buffer.withBytes { heard.add($0.loadUnaligned(as: Int16.self)) }
+            }
+            let others = events.heard.all.count { $0 == "shared" }
+            #expect(
+                waitUntil {
+                    try? sendNow(share.audioSender, [Int16](repeating: 1000, count: 480))
+                    return events.heard.all.count { $0 == "shared" } > others + 3
+                        && (!playsLocally || heard.all.contains(1000))
+                })
+            #expect(bob.description.contains("share_heard. ! queue ! fakesink sync=false") == playsLocally)
+            #expect(Description(bob.description).diagnose().filter { $0.severity == .error } == [])
+            await bob.shareHelper.stopSharing()
+            #expect(devices() == [own])
+        }
+        #expect(try bob.graph.element("session").pads.filter { $0.direction == .sink }.isEmpty)
+        for session in [alice, bob] { await session.leave() }
+    }
+
+    @Test("SH-1 playLocally without sound, or without a speaker to play on, is a typed error, and nothing is shared")
+    func nothingToPlay() async throws {
+        let silent = try session("bob", #function) { $0.speaker = "fakesink" }
+        let deaf = try session("carol", #function)
+        for (session, source, code) in [
+            (silent, nil, MediaGraphError.Code.noAudio), (deaf, RecordingShare(), .wrongUsage),
+        ] {
+            try await session.join()
+            let error = await #expect(throws: MediaGraphError.self) {
+                try await session.shareHelper.startSharing(RecordingShare(), audioSource: source, playLocally: true)
+            }
+            #expect(error?.code == code)
+            #expect(!session.shareHelper.isSharing)
+            await session.leave()
+        }
+    }
+}
