@@ -24,7 +24,10 @@ import Testing
             ("rnu x", "there is no command \"rnu\"; did you mean \"run\"?"),
             ("help chekc", "there is no command \"chekc\"; did you mean \"check\"?"),
             ("call.pipeline", "there is no command \"call.pipeline\"; mediagraph run call.pipeline runs it"),
-            ("nonsense", "there is no command \"nonsense\"; there are run, check, inspect, graph, help"),
+            (
+                "nonsense",
+                "there is no command \"nonsense\"; there are run, check, inspect, graph, devices, doctor, help"
+            ),
         ])
     func mistyped(_ arguments: String, _ message: String) throws {
         let run = try Program.shell("mediagraph \(arguments)")

@@ -57,6 +57,30 @@ import Testing
         #expect(!sockets.contains { $0.hasSuffix(".socket") }, "\(sockets)")
     }
 
+    @Test("SE-4 a reader that keeps what it gets, as a file's writer does, has all of another process's sound")
+    func recorded() throws {
+        // 64 KiB of a file wait in the sink.
+        let path = folder.url.appendingPathComponent("bob.wav").path
+        let alice = try program(
+            """
+            mediasession name=call room=r user=alice
+            call.audio_bob ! queue max-size-buffers=0 ! wavenc ! filesink location=\(path)
+            """)
+        #expect(alice.waits { $0.output.contains("\"progress\"") })
+        let bob = try program(
+            """
+            mediasession name=call room=r user=bob
+            virtualmic handler=tone options="seconds=2,volume=0.5" ! call.mic
+            """)
+        #expect(bob.end() == 0)
+        #expect(alice.waits { $0.output.contains("\"left\"") })
+        alice.send(SIGINT)
+        #expect(alice.end() == 0, "\(alice.errors)")
+        let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0
+        // What bob says before alice is told that he is there isn't in it.
+        #expect(size > 96_000, "\(size) bytes of 192 000; \(bob.output)")
+    }
+
     @Test("SE-4 a process that is killed has left: its readers are told, and go on when the user comes back")
     func killed() throws {
         let alice = try alice("received")

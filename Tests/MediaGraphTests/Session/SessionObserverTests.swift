@@ -144,7 +144,7 @@ import Testing
         #expect(
             alice.description.hasSuffix(
                 """
-                observed_video_bob. ! rawdatapipe name=video_bob
+                observed_video_bob. ! rawdatapipe name=video_bob on-error=drop
                 session.video_bob ! frameobserver name=observer_video_bob position=pre-renderer ! tee \
                 name=observed_video_bob allow-not-linked=true
                 """))

@@ -129,7 +129,7 @@ import Testing
             alice.description == """
                 mediasession name=session room="\(room)" user="alice" join=false
                 videotestsrc is-live=true ! session.camera
-                session.preview ! rawdatapipe name=preview
+                session.preview ! rawdatapipe name=preview on-error=drop
                 """)
         #expect(Description(alice.description).diagnose() == [])
         try await alice.join()

@@ -129,7 +129,10 @@ import Testing
         #expect(Set(formats.all) == [.bgra])
         #expect(
             alice.description.contains(
-                "session.preview ! rawdatapipe name=preview format=rgb engine-render=true ! rawdatapipe name=window"))
+                """
+                session.preview ! rawdatapipe name=preview format=rgb engine-render=true on-error=drop \
+                ! rawdatapipe name=window
+                """))
         #expect(Description(alice.description).diagnose() == [])
         let pipe = try alice.graph.element("preview")
         for (property, value) in [("format", "yuv"), ("buffer-type", "native"), ("engine-render", "false")] {

@@ -7,7 +7,7 @@ import Testing
 @Suite struct SharedMemoryPoolTests {
     private func makePool() -> SharedMemoryPool<String> {
         let count = Mutex<UInt64>(0)
-        return SharedMemoryPool {
+        return SharedMemoryPool(share: 4) {
             count.withLock { count in
                 count += 1
                 return count

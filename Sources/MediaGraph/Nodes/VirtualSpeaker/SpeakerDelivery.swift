@@ -39,8 +39,8 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
     let owner: WeakElement
     private let line = DeliveryLine<SpeakerDelivery>()
     private let run = Mutex(Run())
-    /// Those whose streams are being flushed.
-    private let flushing = Mutex<Set<ObjectIdentifier>>([])
+    /// Those for whom nobody may wait in the handler now.
+    private let held = Mutex<Set<ObjectIdentifier>>([])
     /// Set while no data flows.
     private(set) var format: Format?
     private var consumer: AudioConsumerHandle?
@@ -67,7 +67,7 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
         self.consumer = consumer
         told = [:]
         (hasFailed, hasFinished, isLive) = (false, false, false)
-        flushing.withLock { $0 = [] }
+        held.withLock { $0 = [] }
         run.withLock { $0 = Run(phase: .armed, settings: settings) }
         consumer?.start(.block, maxFrames: Int(settings.maxFrames))
         line.arm { consumer?.resume() }
@@ -104,14 +104,17 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
 
     // MARK: From the taps, on the streaming threads
 
-    /// `isGone` is asked at each `wake`: whoever leaves waits for nobody's callback.
+    /// `isGone` is asked at each `hold`: whoever leaves waits for nobody's callback.
     func receive(
         _ buffer: BufferAccess, of channel: SpeakerChannel, runningTime: ClockTime?,
         unless isGone: () -> Bool = { false }
     ) -> FlowReturn {
-        switch line.admit(unless: isGone, {
-            Block(channel: channel, buffer: UnmanagedBuffer(buffer.retained), runningTime: runningTime)
-        }) {
+        switch line.admit(
+            unless: isGone,
+            {
+                Block(channel: channel, buffer: UnmanagedBuffer(buffer.retained), runningTime: runningTime)
+            })
+        {
         case .deliver:
             let outcome = tellPostponed(after: deliver(buffer, channel, runningTime))
             line.leave(outcome)
@@ -123,8 +126,6 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
         case .failed: return .error
         }
     }
-
-    func wake() { line.change { _ in } }
 
     func receive(_ signal: Signal, unless isGone: () -> Bool = { false }) {
         guard !line.isInCallback else { return afterCallback.append(signal) }
@@ -140,15 +141,19 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
 
     /// The stream that comes by `tap` is flushed; the others go on.
     func flushStarted(_ tap: ObjectIdentifier, _ channel: SpeakerChannel?) {
-        flushing.withLock { _ = $0.insert(tap) }
-        line.hold(.paused) { consumer?.interrupt() }
+        hold(for: tap)
         guard let channel else { return }
         line.change { $0.removeFrames { $0.channel === channel } }
     }
 
-    /// Or it goes in the midst of a flush.
-    func flushStopped(_ tap: ObjectIdentifier) {
-        let isLast = flushing.withLock { $0.remove(tap) != nil && $0.isEmpty }
+    /// Nobody waits in the handler's channel, for a tap whose stream is flushed, or that goes.
+    func hold(for tap: ObjectIdentifier) {
+        held.withLock { _ = $0.insert(tap) }
+        line.hold(.paused) { consumer?.interrupt() }
+    }
+
+    func release(for tap: ObjectIdentifier) {
+        let isLast = held.withLock { $0.remove(tap) != nil && $0.isEmpty }
         if isLast { line.release(.paused) { consumer?.resume() } }
     }
 

@@ -128,9 +128,10 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
     /// Takes the chain away; after data flow has ended, or to end it. `free` has the outlet before anything else goes, so that
     /// nobody waits there.
     func disconnect(_ pad: GhostPad, in bin: BinElement, isReleased: Bool, _ free: (Pad) -> Void) {
-        // Its thread may wait for another's callback, and this be called from there.
+        // Its thread may wait for another's callback, from which this may be called, or that stands still because nobody reads.
         leaving.store(true, ordering: .releasing)
-        delivery.wake()
+        delivery.hold(for: ObjectIdentifier(self))
+        defer { delivery.release(for: ObjectIdentifier(self)) }
         let outlet = chain.withLock { chain -> Pad? in
             chain.isReleased = isReleased
             return chain.outlet.take()
@@ -142,7 +143,6 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
             return chain.elements
         }
         for element in elements { bin.remove(element) }
-        delivery.flushStopped(ObjectIdentifier(self))
         leaving.store(false, ordering: .releasing)
         end()
         segment = Segment.undefined
@@ -186,7 +186,7 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
         case .flushStart: delivery.flushStarted(ObjectIdentifier(self), channel)
         case .flushStop:
             ending.store(false, ordering: .releasing)
-            delivery.flushStopped(ObjectIdentifier(self))
+            delivery.release(for: ObjectIdentifier(self))
         case .custom(let structure) where structure.name == StreamStatus.eventName:
             guard let on = structure["on", as: Bool.self] else { break }
             delivery.receive(.status(channel ?? begin(nil), on)) { leaving.load(ordering: .acquiring) }

@@ -207,7 +207,7 @@ final class SpeakerMixTap: PadTap, @unchecked Sendable {
         case .endOfStream: ended()
         case .flushStart: delivery.flushStarted(ObjectIdentifier(self), channel)
         case .flushStop:
-            delivery.flushStopped(ObjectIdentifier(self))
+            delivery.release(for: ObjectIdentifier(self))
             delivery.reopen()
         case .caps, .custom: break
         }

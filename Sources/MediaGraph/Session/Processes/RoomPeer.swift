@@ -9,7 +9,12 @@ final class RoomPeer: Sendable {
     private struct State: Sendable {
         var users: Set<String> = []
         var memories: [UInt64: SharedMemory] = [:]
+        /// How many of a stream's buffers somebody here still holds.
+        var held: [StreamKey: Int] = [:]
     }
+
+    /// Of a stream's buffers: as many as wait at a reader of pictures, and the one that is shown.
+    static let heldByReference = 3
 
     private let socket: LocalSocket
     private let room: RoomLink
@@ -64,7 +69,7 @@ final class RoomPeer: Sendable {
         case .caps(let key, let caps): stream(key)?.setCaps(caps.caps)
         case .latency(let key, let time): stream(key)?.setTiming(.machine(latency: ClockTime(nanoseconds: time)))
         case .status(let key, let isOn): _ = stream(key)?.setStatus(isOn)
-        case .buffer(let key, let shared): return show(shared, on: stream(key), file)
+        case .buffer(let key, let shared): return show(shared, of: key, file)
         }
         return true
     }
@@ -79,20 +84,33 @@ final class RoomPeer: Sendable {
         room.joined(user, with: self)
     }
 
-    private func show(_ shared: SharedBuffer, on stream: RoomStream?, _ file: ReceivedFile?) -> Bool {
+    /// By reference, but for what would be one too many: a reader that keeps buffers, as a file's writer does, costs a copy of each,
+    /// and the sender always has memory for the next.
+    private func show(_ shared: SharedBuffer, of key: StreamKey, _ file: ReceivedFile?) -> Bool {
         if let file {
             guard let memory = SharedMemory(taking: file.take(), size: shared.capacity) else { return false }
             state.withLock { $0.memories[shared.memory] = memory }
         }
         guard let memory = state.withLock({ $0.memories[shared.memory] }) else { return false }
-        let socket = socket
-        let buffer = memory.buffer(count: shared.length) {
+        let buffer = memory.buffer(count: shared.length) { [weak self] in
+            guard let self else { return }
+            state.withLock { $0.held[key, default: 0] -= 1 }
             // As good as sent, or there is nobody who waits for it.
             _ = socket.send(PeerMessage.release(memory: shared.memory).bytes)
         }
         guard let buffer else { return false }
+        let held = state.withLock { state in
+            state.held[key, default: 0] += 1
+            return state.held[key, default: 0]
+        }
         shared.describe(buffer.access)
-        stream?.send(buffer.access)
+        guard let stream = stream(key) else { return true }
+        if held <= Self.heldByReference {
+            stream.send(buffer.access)
+        } else {
+            let copy = buffer.access.copied
+            stream.send(copy.access)
+        }
         return true
     }
 }

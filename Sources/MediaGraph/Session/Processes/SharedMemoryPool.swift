@@ -4,8 +4,8 @@ import GStreamer
 ///
 /// Bounded: a holder that keeps what it has been shown gets no more, and takes nothing from the others.
 struct SharedMemoryPool<Holder: Hashable & Sendable>: Sendable {
-    /// What one holder may keep: as many as wait at a reader, the one that is shown, and one on its way.
-    static var share: Int { 4 }
+    /// What one holder may keep.
+    private let share: Int
 
     private struct Slot: Sendable {
         let memory: SharedMemory
@@ -18,7 +18,10 @@ struct SharedMemoryPool<Holder: Hashable & Sendable>: Sendable {
     private let nextID: @Sendable () -> UInt64
     private var slots: [UInt64: Slot] = [:]
 
-    init(nextID: @escaping @Sendable () -> UInt64) { self.nextID = nextID }
+    init(share: Int, nextID: @escaping @Sendable () -> UInt64) {
+        self.share = share
+        self.nextID = nextID
+    }
 
     struct Place: Sendable {
         let id: UInt64
@@ -29,7 +32,7 @@ struct SharedMemoryPool<Holder: Hashable & Sendable>: Sendable {
 
     /// One that nobody reads, with room for so much; `nil` when there is no memory. `holders` is how many may keep some.
     mutating func free(_ size: Int, holders: Int) -> Place? {
-        let limit = holders * Self.share + 1
+        let limit = holders * share + 1
         let free = slots.filter { $0.value.holders.isEmpty }
         let fitting = free.filter { $0.value.memory.size >= size }
         if let fit = fitting.min(by: { ($0.value.memory.size, $0.key) < ($1.value.memory.size, $1.key) }) {
@@ -51,7 +54,7 @@ struct SharedMemoryPool<Holder: Hashable & Sendable>: Sendable {
     func isNew(_ id: UInt64, to holder: Holder) -> Bool { slots[id].map { !$0.knownTo.contains(holder) } ?? false }
 
     /// Whether the holder may keep one more.
-    func hasRoom(_ holder: Holder) -> Bool { slots.values.count { $0.holders.contains(holder) } < Self.share }
+    func hasRoom(_ holder: Holder) -> Bool { slots.values.count { $0.holders.contains(holder) } < share }
 
     mutating func hold(_ id: UInt64, _ holder: Holder) {
         slots[id]?.holders.insert(holder)

@@ -10,7 +10,7 @@ final class StreamForwarder: Sendable {
         var format: StreamFormat?
         /// Where the peers want less than there is.
         var scaler: FrameScaler?
-        var pool = SharedMemoryPool<ObjectIdentifier> { memoryCount.wrappingAdd(1, ordering: .relaxed).newValue }
+        var pool: SharedMemoryPool<ObjectIdentifier>
         // What those who come later are told.
         var hasBegun = false
         var caps: SharedCaps?
@@ -24,11 +24,18 @@ final class StreamForwarder: Sendable {
 
     let stream: RoomStream
     private let reader: StreamReader
-    private let state = Mutex(State())
+    private let state: Mutex<State>
     private let thread = Mutex<NativeThread?>(nil)
 
     init(_ stream: RoomStream) {
         self.stream = stream
+        // Sound comes in bursts, and its blocks are small.
+        let share = RoomPeer.heldByReference + (stream.key.kind.isSound ? 12 : 2)
+        state = Mutex(
+            State(
+                pool: SharedMemoryPool(share: share) {
+                    Self.memoryCount.wrappingAdd(1, ordering: .relaxed).newValue
+                }))
         reader = StreamReader(bound: OutputKey.of(stream.key).bound, statistics: stream.remoteStatistics)
         reader.play()
     }
