@@ -80,7 +80,8 @@ public struct BufferAccess {
     /// It doesn't follow on the one before (`GST_BUFFER_FLAG_DISCONT`).
     public var isDiscontinuous: Bool { raw.pointee.mini_object.flags & GST_BUFFER_FLAG_DISCONT.rawValue != 0 }
     func clearFlags() {
-        raw.pointee.mini_object.flags &= ~(GST_BUFFER_FLAG_DISCONT.rawValue | GST_BUFFER_FLAG_GAP.rawValue
+        raw.pointee.mini_object.flags &=
+            ~(GST_BUFFER_FLAG_DISCONT.rawValue | GST_BUFFER_FLAG_GAP.rawValue
             | GST_BUFFER_FLAG_RESYNC.rawValue)
     }
 

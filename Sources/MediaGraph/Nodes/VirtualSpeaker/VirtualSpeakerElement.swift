@@ -78,7 +78,8 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
                 .setting(
                     "latency", of: Self.self, \.latency, range: .values(0...10_000_000_000),
                     changes: .untilInitialized,
-                    "Nanoseconds that a live mix waits for streams that come later than they say; then they are lost to it"),
+                    "Nanoseconds that a live mix waits for streams that come later than they say; then they are lost to it"
+                ),
                 .readOnly(
                     "stats", of: Self.self, default: Structure("mediagraph-stats"),
                     """
