@@ -3,8 +3,11 @@ enum DescriptionText {
     /// A value as it stands in a description: in quotes where it isn't a plain word.
     static func quoted(_ value: String) -> String {
         let isPlain = !value.isEmpty && value.unicodeScalars.allSatisfy { plain.contains($0) }
-        return isPlain
-            ? value : "\"" + value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+        return isPlain ? value : inQuotes(value)
+    }
+
+    static func inQuotes(_ value: String) -> String {
+        "\"" + value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
     }
 
     private static let plain = Set(

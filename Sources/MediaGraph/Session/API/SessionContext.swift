@@ -87,7 +87,8 @@ extension SessionContext {
         let mirror = mirrorMode == .previewOnly ? "" : " mirror=\(mirrorMode.nick)"
         let rights = (role == .host ? " role=host" : "") + (allowsRawStreaming ? " raw-streaming=true" : "")
         var lines = [
-            "mediasession name=session room=\(quoted(room)) user=\(quoted(user))" + rights + mirror
+            "mediasession name=session room=\(DescriptionText.inQuotes(room)) user=\(DescriptionText.inQuotes(user))"
+                + rights + mirror
                 + (joins ? "" : " join=false")
         ]
         if let video { lines.append(video) }
@@ -108,7 +109,8 @@ extension SessionContext {
         guard let source = externalVideoSource == nil ? camera : "videosource name=camera" else { return nil }
         let observation = SessionObservation(self)
         let parts = [
-            source, observation?.text(.postCapture), alphaMask.map { "alphachannel name=alpha mask=\(quoted($0))" },
+            source, observation?.text(.postCapture),
+            alphaMask.map { "alphachannel name=alpha mask=\(DescriptionText.inQuotes($0))" },
             preProcessor == nil ? nil : "preprocessor name=preprocessor",
             observation?.text(.preEncoder), "session.camera",
         ]
@@ -131,10 +133,6 @@ extension SessionContext {
     /// What a pipe of this kind is set by.
     func properties(of kind: PipeIdentity.Kind) -> [(name: String, text: String)] {
         kind == .share ? shareMemoryMode.properties : videoMemoryMode.properties + (customVideoRender?.properties ?? [])
-    }
-
-    private func quoted(_ text: String) -> String {
-        "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
     }
 }
 

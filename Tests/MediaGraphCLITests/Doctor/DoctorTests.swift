@@ -1,0 +1,65 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `mediagraph doctor`, on machines that lack this and that.
+@Suite struct DoctorTests {
+    private struct Report: Decodable {
+        struct Checkup: Decodable {
+            struct Finding: Decodable {
+                var problem: String
+                var mend: String
+            }
+            var title: String
+            var findings: [Finding]
+        }
+        var checkups: [Checkup]
+    }
+
+    /// Nothing that opens: no sound server, no screen.
+    private static let bare = [
+        "DISPLAY": "", "PULSE_SERVER": "unix:/no/such/socket", "ALSA_CONFIG_PATH": "/no/such/file",
+    ]
+
+    private static func doctor(_ description: String) throws -> (status: Int32, findings: [Report.Checkup.Finding]) {
+        let run = try Program.run("doctor", "--json", description, environment: bare)
+        let report = try JSONDecoder().decode(Report.self, from: Data(run.output.utf8))
+        #expect(report.checkups.map(\.title) == ["description"])
+        return (run.status, report.checkups[0].findings)
+    }
+
+    @Test(
+        "GR-4 doctor says what a description lacks here, and how to mend it",
+        arguments: [
+            ("v4l2src device=/dev/video77 ! fakesink", "there is no camera /dev/video77", "v4l2loopback"),
+            ("pulsesrc ! fakesink", "pulsesrc can't be opened: ", "pulseaudio --start"),
+            ("alsasrc device=nothing ! fakesink", "alsasrc can't be opened: ", ""),
+            ("ximagesrc ! fakesink", "DISPLAY isn't set", "xvfb-run"),
+            ("ximagesrc display-name=:4711 ! fakesink", "the screen :4711 can't be opened", "xvfb-run"),
+            ("nosuchelement ! fakesink", "there is no element nosuchelement", "mediagraph check"),
+        ])
+    func lacks(_ description: String, _ problem: String, _ mend: String) throws {
+        let (status, findings) = try Self.doctor(description)
+        #expect(status == 1)
+        #expect(findings.count == 1 && findings[0].problem.hasPrefix(problem), "\(findings)")
+        #expect(mend.isEmpty || findings.first?.mend.contains(mend) == true, "\(findings)")
+    }
+
+    @Test("GR-4 doctor: each thing once, what needs nothing lacks nothing, and variables may be missing")
+    func fine() throws {
+        let (status, findings) = try Self.doctor("videotestsrc ! preprocessor ! filesink location=${OUT}")
+        #expect(status == 0 && findings.isEmpty, "\(findings)")
+        #expect(try Self.doctor("pulsesrc ! mux. pulsesrc ! mux. funnel name=mux ! fakesink").findings.count == 1)
+    }
+
+    @Test("GR-4 doctor without a description looks at what people use a machine for")
+    func general() throws {
+        let run = try Program.run("doctor", environment: Self.bare)
+        #expect(run.status == 1)
+        for line in ["ok    MediaGraph's nodes\n", "lacks microphones and speakers of the sound server\n", "→ "] {
+            #expect(run.output.contains(line), "\(run.output)")
+        }
+        let file = try Program.run("doctor", "/no/such.pipeline")
+        #expect(file.status == 2 && file.errors.contains("/no/such.pipeline"))
+    }
+}
