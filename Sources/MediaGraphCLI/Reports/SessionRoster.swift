@@ -2,7 +2,7 @@ import MediaGraph
 
 /// Who is in the sessions of a graph, and what each of them sends, as a line for each session.
 struct SessionRoster {
-    /// By session, in the order in which they had something to tell, and user.
+    /// By session, in the order of their names, and user.
     private var sessions: [(node: String, users: [String: Set<String>])] = []
 
     /// Takes what a session tells of others and of itself; false for anything else.
@@ -18,7 +18,9 @@ struct SessionRoster {
     }
 
     private mutating func change(_ node: String, _ body: (inout [String: Set<String>]) -> Void) {
-        if !sessions.contains(where: { $0.node == node }) { sessions.append((node, [:])) }
+        if !sessions.contains(where: { $0.node == node }) {
+            sessions.insert((node, [:]), at: sessions.firstIndex { $0.node > node } ?? sessions.endIndex)
+        }
         for index in sessions.indices where sessions[index].node == node { body(&sessions[index].users) }
     }
 

@@ -26,7 +26,7 @@ import Testing
         let off = call + [.userStream(node: "call", user: "bob", kind: "share", isOn: false)]
         #expect(Self.lines(off) == ["  call  alice: audio, video · bob"])
         let left = off + [.userLeft(node: "call", user: "bob"), .userJoined(node: "b", user: "eve\u{1B}[2J")]
-        #expect(Self.lines(left) == ["  call  alice: audio, video", "  b     eve␛[2J"])
+        #expect(Self.lines(left) == ["  b     eve␛[2J", "  call  alice: audio, video"])
         #expect(Self.lines(left, height: 1).count == 1)
         #expect(Self.lines(call, width: 20) == ["  call  alice: audi…"])
     }
