@@ -36,9 +36,9 @@ install: ## Install under PREFIX=/usr/local, with the Swift libraries that it ne
 uninstall: ## Remove what `make install` put under PREFIX
 	@scripts/install --remove
 
-soak: ## Fuzz the senders for a minute, and half an hour of a drifting clock
+soak: ## Fuzz the senders, half an hour of a drifting clock, and ten minutes of a call with the leaks tracer
 	@scripts/deps build test
-	@NAME=soak MEDIAGRAPH_SOAK_SECONDS=60 scripts/test release -- --filter 'SenderFuzzTests|SyncTests'
+	@scripts/soak
 
 bench: ## Run the benchmarks (needs Linux's valgrind)
 	@scripts/deps build bench
