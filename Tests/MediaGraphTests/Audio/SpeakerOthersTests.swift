@@ -111,6 +111,37 @@ import Testing
         #expect(room.notes.mixed == Array(voice[1200..<3600]))
     }
 
+    @Test("SP-3 what a user who left had said, and nobody mixed, holds up no later run")
+    func unmixed() throws {
+        let room = try SpeakerRoom(live: false)
+        let voice = noiseSamples(480 * 10, seed: 5)
+        room.join("bob", live: false)
+        // Anna says nothing: bob's block waits.
+        room.say("bob", voice[0..<480], block: 0)
+        room.leave("bob")
+        room.speaker.setState(.ready)
+        room.leave("anna")
+        room.join("cem", live: false)
+        for block in 0..<10 { room.say("cem", voice[block * 480..<(block + 1) * 480], block: block) }
+        room.push("cem", .endOfStream)
+        #expect(waitUntil { room.notes.mixed.count >= voice.count })
+        let isHeard = room.notes.mixed == voice
+        #expect(isHeard)
+    }
+
+    @Test("VM-6 a file's bytes at a microphone's sink are an error that says what is missing")
+    func bytes() async throws {
+        let folder = try TemporaryFolder()
+        let path = try folder.write("sound.pcm", [UInt8](repeating: 1, count: 9600))
+        let graph = try Graph(
+            """
+            filesrc location=\(path) ! audio/x-raw,format=S16LE,rate=48000,channels=1,layout=interleaved \
+            ! virtualmic pace=fast ! fakesink
+            """)
+        let error = await #expect(throws: GraphError.self) { try await graph.run() }
+        #expect("\(try #require(error))".contains("time format"))
+    }
+
     @Test("EL-1 request pads that are asked for from several threads each get a name of their own")
     func racingPads() throws {
         let speaker = try #require(Element(factory: "virtualspeaker"))
