@@ -81,24 +81,22 @@ public final class Session: Sendable {
         }
         if isPreviewing {
             do throws(MediaGraphError) { try await setJoins(true) } catch {
-                let events = state.withLock { state -> [SessionEvent] in
-                    guard state.phase == .joining else { return [] }
-                    state.phase = .previewing
-                    defer { state.postponed = [] }
-                    return state.postponed
-                }
-                for event in events { send(event) }
+                endJoining(in: .previewing, [])
                 throw error
             }
         } else {
             try await start(joins: true)
         }
+        endJoining(in: .joined, [.joined])
+    }
+
+    /// Tells `first`, and then what happened meanwhile; nothing where the session has ended by now.
+    private func endJoining(in phase: Phase, _ first: [SessionEvent]) {
         let events = state.withLock { state -> [SessionEvent] in
-            // It may have ended by now.
             guard state.phase == .joining else { return [] }
-            state.phase = .joined
+            state.phase = phase
             defer { state.postponed = [] }
-            return [.joined] + state.postponed
+            return first + state.postponed
         }
         for event in events { send(event) }
     }
