@@ -64,10 +64,7 @@ final class SpeakerMix: Sendable {
     func stop() {
         if let pad = keeper.withLock({ $0.take() }) { mixer.releasePad(pad) }
         // What wasn't mixed never will be, and a pad that nobody feeds would hold up the next run.
-        for pad in draining.withLock({ pads in
-            defer { pads = [] }
-            return pads
-        }) { mixer.releasePad(pad) }
+        release { _ in true }
     }
 
     // MARK: Users
@@ -85,17 +82,19 @@ final class SpeakerMix: Sendable {
     /// Somebody leaves while the others go on: what he has said is mixed first. Where his stream waits in the mixer it can't
     /// be waited for.
     func drain(_ pad: Pad) {
-        releaseDrained()
+        release(where: \.isUsedUp)
         guard pad.trySendEndOfStream() else { return mixer.releasePad(pad) }
         draining.withLock { $0.append(pad) }
     }
 
-    private func releaseDrained() {
-        let drained = draining.withLock { pads in
-            defer { pads.removeAll(where: \.isUsedUp) }
-            return pads.filter(\.isUsedUp)
+    /// Lets go of those of the leavers' pads.
+    private func release(where isMeant: (Pad) -> Bool) {
+        let released = draining.withLock { pads in
+            let released = pads.filter(isMeant)
+            pads.removeAll { released.contains($0) }
+            return released
         }
-        for pad in drained { mixer.releasePad(pad) }
+        for pad in released { mixer.releasePad(pad) }
     }
 
     /// Somebody leaves a live mix. audiomixer 1.22 ends when no pad is left that may bring more; this one may for ever.
