@@ -46,7 +46,7 @@ struct InspectCommand: ParsableCommand {
             write((Nodes.factoryNames + allHandlers.map(\.name)).joined(separator: "\n"))
             return
         }
-        let width = isatty(FileHandle.standardOutput.fileDescriptor) == 1 ? Terminal.size(.standardOutput).columns : 100
+        let width = Terminal.textWidth(.standardOutput)
         let text = InspectText(style: Style(for: .standardOutput), width: width)
         guard let name else {
             showOverview(text)

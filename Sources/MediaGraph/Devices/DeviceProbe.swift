@@ -2,7 +2,7 @@ import Foundation
 import GStreamer
 
 /// One look at the machine's devices. It blocks: never in a Swift task.
-enum DeviceProbe {
+package enum DeviceProbe {
     static func list() -> [MediaDevice] {
         let monitor = SharedDeviceMonitor.shared.hold()
         defer { SharedDeviceMonitor.shared.release() }
@@ -69,16 +69,23 @@ enum DeviceProbe {
         return device == path
     }
 
+    /// `nil` where the screen can't be opened. An X library that loses its server ends the process, so this doesn't capture.
+    package static func formats(ofScreen display: String) -> [DeviceFormat]? {
+        guard let element = Element(factory: "ximagesrc") else { return nil }
+        try? element.setProperty("display-name", to: display)
+        defer { element.setState(.null) }
+        guard element.setState(.ready) != .failure, let caps = element.staticPad("src")?.queryCaps() else { return nil }
+        let formats = formats(caps)
+        // Where it can't be opened, its size is whatever an X screen may have.
+        guard let width = formats.first?.widths.first, width.least == width.greatest else { return nil }
+        return formats
+    }
+
     /// The screen that X clients of this process get; none where there is no server.
     private static func screens() -> [MediaDevice] {
         guard let display = ProcessInfo.processInfo.environment["DISPLAY"], !display.isEmpty,
-            let element = Element(factory: "ximagesrc")
+            let formats = formats(ofScreen: display)
         else { return [] }
-        defer { element.setState(.null) }
-        guard element.setState(.ready) != .failure, let caps = element.staticPad("src")?.queryCaps() else { return [] }
-        let formats = formats(caps)
-        // Where it can't be opened, its size is whatever an X screen may have.
-        guard let width = formats.first?.widths.first, width.least == width.greatest else { return [] }
         return [
             MediaDevice(
                 kind: .screen, name: "X screen \(display)", path: display,

@@ -48,7 +48,7 @@ struct DevicesCommand: AsyncParsableCommand {
     }
 
     func run() async {
-        let width = isatty(FileHandle.standardOutput.fileDescriptor) == 1 ? Terminal.size(.standardOutput).columns : 100
+        let width = Terminal.textWidth(.standardOutput)
         let text = DevicesText(style: Style(for: .standardOutput), width: width)
         guard watch else {
             let devices = await MediaDevices.list()

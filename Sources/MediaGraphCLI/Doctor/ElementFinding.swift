@@ -93,13 +93,9 @@ private enum Family {
         guard let name = given ?? ProcessInfo.processInfo.environment["DISPLAY"], !name.isEmpty else {
             return Finding(problem: "DISPLAY isn't set: there is no screen", mend: mend)
         }
-        // An X library that loses its server ends the process: a screen is looked at as `devices` does it, by what it says.
-        guard let element = Element(factory: "ximagesrc") else { return nil }
-        try? element.setProperty("display-name", to: name)
-        defer { element.setState(.null) }
-        element.setState(.ready)
-        let widths = element.staticPad("src").flatMap { $0.queryCaps() }.map { $0[0].integers("width") } ?? []
-        return widths.first.map { $0.count == 1 } == true
+        // Without it nothing can be told.
+        guard ElementFactoryInfo.find("ximagesrc") != nil else { return nil }
+        return DeviceProbe.formats(ofScreen: name) != nil
             ? nil : Finding(problem: "the screen \(name) can't be opened", mend: mend)
     }
 

@@ -25,6 +25,11 @@ enum Terminal {
         return Size(columns: Int(window.ws_col), rows: Int(window.ws_row))
     }
 
+    /// Columns that text is broken to: the window's, and a page's where it goes elsewhere.
+    static func textWidth(_ stream: FileHandle) -> Int {
+        isatty(stream.fileDescriptor) == 1 ? size(stream).columns : 100
+    }
+
     /// False for a background job, which must not draw over what the user does meanwhile.
     static func isForeground(_ stream: FileHandle) -> Bool {
         let group = tcgetpgrp(stream.fileDescriptor)
