@@ -81,7 +81,8 @@ struct ProgressMeter: Sendable {
     }
 
     private static func latency(_ element: ElementProgress) -> Double? {
-        element.counts.lateness == 0 ? nil : Double(element.counts.lateness) / 1_000_000
+        // Less than nothing is what came before its time, as of a file that is read ahead: no latency.
+        element.counts.lateness == 0 ? nil : max(0, Double(element.counts.lateness) / 1_000_000)
     }
 }
 

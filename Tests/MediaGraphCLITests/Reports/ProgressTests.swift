@@ -1,6 +1,6 @@
-import MediaGraph
 import Testing
 
+@testable import MediaGraph
 @testable import MediaGraphCLI
 
 @Suite struct ProgressTests {
@@ -32,6 +32,18 @@ import Testing
                 "            blur          preprocessor   30.0 fps    360 frames  2 dropped  0.80 ms a frame",
                 "            rawdatapipe0                 30.0 fps    358 frames  0 dropped  12.3 ms a frame  latency 41 ms",
             ])
+    }
+
+    @Test("GR-3 what comes before its time has no latency, rather than one below nothing")
+    func early() {
+        var counts = NodeCounts.none
+        (counts.frames, counts.lateness) = (10, -5_000_000)
+        var meter = ProgressMeter()
+        meter.add(
+            [ElementProgress(name: "ears", factory: "virtualspeaker", isNode: true, unit: .buffers, counts: counts)],
+            at: 1)
+        #expect(meter.sample(at: 1).rows[0].latencyMilliseconds == 0)
+        #expect(meter.latencies.summary == .init(p50: 0, p99: 0))
     }
 
     @Test("GR-3 at 80 columns the least important columns are left out")

@@ -194,6 +194,29 @@ import Testing
         }
     }
 
+    @Test("VS-4 who waits for room when sending is stopped is told, and isn't counted as refused; who comes later is")
+    func waitsAtTheEnd() async throws {
+        try Nodes.register()
+        let element = try #require(Element(factory: "videosource"))
+        let gate = VideoGate(owner: WeakElement(ElementInstance(element.raw)), marks: FrameMarks())
+        var settings = VideoGate.Settings()
+        (settings.pace, settings.policy, settings.bound, settings.blockTimeout) = (.fast, .block, 1, .seconds(60))
+        gate.initialize(settings)
+        gate.open()
+        gate.startSendReturned()
+        let sender = VideoSender(MGVideoSender(gate))
+        try await sender.send(Self.bytes, Self.frame(0))
+        let waiting = Task { try await sender.send(Self.bytes, Self.frame(1)) }
+        while gate.monitor.withLock({ $0.waiting.isEmpty }) { try await Task.sleep(for: .milliseconds(1)) }
+        await Task.detached { gate.close() }.value
+        let error = await #expect(throws: MediaGraphError.self) { try await waiting.value }
+        #expect(error?.code == .wrongUsage)
+        #expect(gate.statistics.refused.load(ordering: .relaxed) == 0)
+        await #expect(throws: MediaGraphError.self) { try await sender.send(Self.bytes, Self.frame(2)) }
+        #expect(gate.statistics.refused.load(ordering: .relaxed) == 1)
+        gate.uninitialize()
+    }
+
     @Test("VS-8 a task's frame that had to wait is refused too when its timestamp is faster than the declared rate")
     func policedWaiting() async throws {
         try Nodes.register()

@@ -8,19 +8,26 @@ extension SendGate {
     func send(
         _ outgoing: UnsafePointer<Payload.Outgoing>, interrupted: (() -> Bool)? = nil
     ) throws(MediaGraphError) {
+        // Who is waiting for room when sending is stopped has done nothing wrong.
+        var isOverWhileWaiting = false
         do throws(MediaGraphError) {
             let (format, timeout) = try admit(outgoing)
             let payload = try format.payload(outgoing, marks)
             let time = SendTime(outgoing.pointee.timestamp, arrival: { runningTime })
             let limit = interrupted == nil ? timeout.map { Int64($0.nanoseconds / 1000) } : nil
+            var hasWaited = false
             let offer = monitor.wait(timeout: limit) { state -> SendOffer<Payload>? in
                 let offer = state.offer(payload, time, suspends: false)
-                if case .full = offer, state.queue.waits { return interrupted?() == true ? offer : nil }
+                if case .full = offer, state.queue.waits {
+                    hasWaited = true
+                    return interrupted?() == true ? offer : nil
+                }
+                if case .closed = offer { isOverWhileWaiting = hasWaited }
                 return offer
             }
             try settle(offer ?? .full, payload, timeout)
         } catch {
-            statistics.countRefusal()
+            if !isOverWhileWaiting { statistics.countRefusal() }
             throw error
         }
         statistics.countFrame()
@@ -149,7 +156,9 @@ extension SendGate {
     }
 
     /// Every task that waits is refused: the gate has closed.
-    func refuse(_ waiting: [WaitingSend<Payload>]) { for send in waiting { complete(send, closedError) } }
+    func refuse(_ waiting: [WaitingSend<Payload>], counts: Bool = true) {
+        for send in waiting { complete(send, closedError, counts: counts) }
+    }
 
     /// Tells tasks what became of their payloads, now that there was room.
     func tellSettled() {
@@ -163,13 +172,13 @@ extension SendGate {
     }
 
     /// Tells a task that its payload is in, or why it isn't. Never under the lock.
-    private func complete(_ send: WaitingSend<Payload>, _ error: MediaGraphError?) {
+    private func complete(_ send: WaitingSend<Payload>, _ error: MediaGraphError?, counts: Bool = true) {
         guard let error else {
             statistics.countFrame()
             return send.callback.call(MG_ACCEPTED, nil)
         }
         send.payload.discard()
-        statistics.countRefusal()
+        if counts { statistics.countRefusal() }
         send.callback.call(MG_REFUSED, error)
     }
 

@@ -87,14 +87,14 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
     /// After `startSend`.
     func startSendReturned() { monitor.withLock { $0.queue.opened() } }
 
-    /// Before `stopSend`: whoever waits is refused. Then waits until what was accepted has left the node, and status off
+    /// Before `stopSend`: whoever waits is told that it is over, which is no refusal to count. Then waits until what was accepted has left the node, and status off
     /// behind it; but not for a stream that stands still, as when a sink is in PAUSED already and holds a frame.
     func close() {
         let refused = monitor.withLock { state in
             state.queue.close()
             return state.takeWaiting()
         }
-        refuse(refused)
+        refuse(refused, counts: false)
         alarm.cancel()
         var last: UInt64?
         for _ in 0..<20 {
