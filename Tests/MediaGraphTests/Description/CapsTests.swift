@@ -9,6 +9,18 @@ import Testing
             .joined(separator: "\n")
     }
 
+    @Test("GR-2 sound into a microphone that makes its own is a warning at the handler")
+    func unheardInput() throws {
+        #expect(
+            try check("audiotestsrc ! virtualmic handler=tone ! fakesink") == """
+                a.pipeline:1:35: warning: virtualmic's handler tone makes a sound of its own: nobody hears what comes in
+                   1 | audiotestsrc ! virtualmic handler=tone ! fakesink
+                     |                                   ^~~~ what edits it is handler=gain
+                """)
+        #expect(try check("audiotestsrc ! virtualmic handler=gain ! fakesink") == "")
+        #expect(try check("audiotestsrc ! virtualmic ! fakesink") == "")
+    }
+
     @Test("GR-2 a filter that a handler can't take is an impossible link, with both sides")
     func handlerAfterFilter() throws {
         #expect(

@@ -159,6 +159,29 @@ import Testing
         #expect(check("fakesrc ! tee name=x ! fakesink x. ! fakesink") == "")
     }
 
+    @Test("GR-2 a pad on request that is named twice is told where it is named again")
+    func occupiedRequest() throws {
+        try Nodes.register()
+        #expect(
+            check("audiotestsrc ! m.sink_0 audiotestsrc ! m.sink_0 audiomixer name=m ! fakesink") == """
+                a.pipeline:1:42: error: pad "sink_0" of audiomixer "m" is linked already
+                   1 | audiotestsrc ! m.sink_0 audiotestsrc ! m.sink_0 audiomixer name=m ! fakesink
+                     |                                          ^~~~~~ it has as many as are asked for: name another, by sink_%u
+                """)
+        #expect(check("audiotestsrc ! e.user_a audiotestsrc ! e.user_b virtualspeaker name=e") == "")
+    }
+
+    @Test("GR-2 sound for a pipe of pictures is an impossible link, and GLib has nothing to say of it")
+    func soundIntoPipe() throws {
+        try Nodes.register()
+        #expect(
+            check("virtualmic handler=tone ! rawdatapipe handler=count") == """
+                a.pipeline:1:25: error: virtualmic can't be linked to rawdatapipe
+                   1 | virtualmic handler=tone ! rawdatapipe handler=count
+                     |                         ^ virtualmic gives audio/x-raw, rawdatapipe takes video/x-raw(ANY)
+                """)
+    }
+
     @Test("GR-2 a reference to a name that isn't there names the nearest one")
     func undefinedName() {
         #expect(

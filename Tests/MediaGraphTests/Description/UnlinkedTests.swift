@@ -62,6 +62,20 @@ import Testing
         #expect(check("compositor force-live=true ! fakesink") == "")
     }
 
+    @Test("GR-2 a speaker that hears nothing, and a microphone that nobody hears, are told")
+    func sound() {
+        #expect(
+            check("virtualspeaker handler=count").contains(
+                "1:1: warning: nothing is linked to virtualspeaker: there is nothing to hear"))
+        #expect(
+            check("virtualspeaker handler=count ! fakesink").contains(
+                "1:1: error: nothing is linked to virtualspeaker: what reads from it would wait for ever"))
+        #expect(
+            check("virtualmic handler=tone").contains(
+                "1:1: warning: nothing is linked from virtualmic: its stream ends with an error, not-linked"))
+        #expect(check("virtualmic handler=tone ! virtualspeaker handler=count") == "")
+    }
+
     @Test(
         "GR-2 what is linked later, by name, through a bin or on request isn't unlinked",
         arguments: [

@@ -76,7 +76,7 @@ struct LinkCheck {
                 // A pad that appears while running isn't linked by the parser, which therefore has nothing to say. Nor
                 // does it know what a handler takes, or what comes through elements that take anything.
                 problem.isCertain =
-                    from.templates.allSatisfy { $0.presence == .sometimes }
+                    from.templates.allSatisfy { $0.presence == .sometimes } || isTriedBackwards(from, to)
                     || FormatConflict(from: from.caps, to: to.caps, filter: filter, labels: ("", "")) == nil
                 problems.append(problem)
             } else if !link.linksAllPads {
@@ -85,6 +85,18 @@ struct LinkCheck {
                 occupy(to, link)
             }
         }
+    }
+
+    /// GStreamer 1.22, where it finds no pads that fit, tries the request pads of both elements whatever their direction, and GLib
+    /// complains: it mustn't be asked.
+    private func isTriedBackwards(_ from: Side, _ to: Side) -> Bool {
+        guard from.pad == nil, to.pad == nil else { return false }
+        func has(_ side: Side, _ direction: Pad.Direction) -> Bool {
+            context.factories[side.element]!.padTemplates.contains {
+                $0.direction == direction && $0.presence == .request
+            }
+        }
+        return has(from, .sink) && has(to, .source)
     }
 
     /// What the side's pads can carry: by their templates, or by what a node of ours is set to.
@@ -172,21 +184,29 @@ struct LinkCheck {
         report(pad.range, "\(context.label(element)) has no pad \"\(pad.text)\"", hint, waits)
     }
 
-    /// A pad that is always there takes one link.
+    /// A pad that is always there takes one link, and so does one on request that is named.
     private mutating func occupy(_ side: Side, _ link: ParsedLink) {
         let element = side.element
         let all = context.factories[element]!.padTemplates.filter { $0.direction == side.direction }
-        guard side.templates.allSatisfy({ $0.presence == .always }) else { return }
+        let isNamedRequest = side.pad.map { !$0.text.contains("%") } ?? false
+        guard
+            side.templates.allSatisfy({ $0.presence == .always || $0.presence == .request && isNamedRequest })
+        else { return }
         let named = side.pad.map { PadUse(element: element, direction: side.direction, pad: $0.text) }
         if let named { occupied[named, default: 0] += 1 }
         let total = PadUse(element: element, direction: side.direction, pad: nil)
         if all.allSatisfy({ $0.presence == .always }) { occupied[total, default: 0] += 1 }
         guard occupied[total, default: 0] > all.count || named.map({ occupied[$0]! > 1 }) == true else { return }
         let which = side.pad.map { "pad \"\($0.text)\" of \(context.label(element))" } ?? "\(context.label(element))"
-        let isSource = side.direction == .source
-        report(
-            link.range, "\(which) is linked already",
-            isSource ? "a tee gives a stream to several elements" : "a mixer or a funnel takes several streams", false)
+        let hint =
+            if let template = side.templates.first, template.presence == .request {
+                "it has as many as are asked for: name another, by \(template.name)"
+            } else if side.direction == .source {
+                "a tee gives a stream to several elements"
+            } else {
+                "a mixer or a funnel takes several streams"
+            }
+        report(side.pad?.range ?? link.range, "\(which) is linked already", hint, false)
     }
 
     private mutating func report(_ range: Range<Int>, _ message: String, _ hint: String?, _ isCertain: Bool) {

@@ -22,8 +22,10 @@ enum UnlinkedCheck {
         }
         for (index, factory) in context.factories.sorted(by: { $0.key < $1.key })
         where !context.parsed.elements[index].isBin && !links.sources.contains(index) && !isTold.contains(index) {
-            // What gets nothing gives nothing.
-            guard gives(index, factory, context), links.sinks.contains(index) || !factory.has(.sink) else { continue }
+            // What gets nothing gives nothing, but for a source that may have input too.
+            guard gives(index, factory, context),
+                links.sinks.contains(index) || !factory.has(.sink) || factory.classification.hasPrefix("Source")
+            else { continue }
             problems.append(
                 Problem(
                     place: .expanded(context.parsed.elements[index].range), severity: .warning,
@@ -41,6 +43,11 @@ enum UnlinkedCheck {
         guard factory.has(.sink, .always) else {
             // A mixer's or a multiplexer's. Bins may have streams from elsewhere: a session's come from the network.
             // A live mixer gives something by itself, and so does a source that may have input too.
+            if factory.name == VirtualSpeakerElement.declaration.factoryName {
+                return isRead
+                    ? (.error, "nothing is linked to \(label): what reads from it would wait for ever")
+                    : (.warning, "nothing is linked to \(label): there is nothing to hear")
+            }
             guard isRead, !factory.isBin, !factory.classification.hasPrefix("Source"), factory.has(.sink, .request),
                 factory.has(.source, .always),
                 !context.sets("force-live", to: true, on: index)

@@ -1,0 +1,17 @@
+/// A microphone of a node's own has the place of what comes in at its `sink`: then that goes nowhere.
+struct MicInputCheck: DescriptionCheck {
+    func problems(in element: DescribedElement) -> [Diagnostic] {
+        guard element.factory == VirtualMicElement.declaration.factoryName, element.isFed,
+            let handler = element.property("handler"), let name = handler.value,
+            HandlerRegistry.shared.has(.microphone, name), !HandlerRegistry.shared.has(.audioProcessor, name)
+        else { return [] }
+        let editors = HandlerRegistry.shared.handlers(.audioProcessor).map(\.name)
+        return [
+            handler.diagnostic(
+                "virtualmic's handler \(name) makes a sound of its own: nobody hears what comes in",
+                hint: editors.isEmpty
+                    ? "take one of the two away" : "what edits it is handler=\(editors.joined(separator: " or "))",
+                severity: .warning)
+        ]
+    }
+}
