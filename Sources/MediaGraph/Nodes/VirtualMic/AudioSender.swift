@@ -8,7 +8,8 @@ import GStreamer
 /// block may be of any length up to the node's `max-duration`: blocks join without a gap, wherever they are cut. Without a
 /// timestamp each goes on where the one before ended; only after a pause does it begin when it comes. Where the sender's
 /// clock runs off the graph's, which is told by when blocks come or by their timestamps, the node's `drift` says what becomes
-/// of the sound: it is resampled (`resample`), cut or filled up with silence (`skew`), or counted on (`none`).
+/// of the sound: it is resampled (`resample`), cut or filled up with silence (`skew`), or counted on (`none`). Whatever it is,
+/// a timestamp that leaves more than 40 ms out is taken for a pause, and that is filled with silence.
 ///
 /// `send` waits where the node's `backpressure=block`, while `buffer-time` of sound waits already; never inside
 /// `micStartSend`. It throws `invalidParameter` for a length, rate or channel count that can't be, `unsupported` for stereo

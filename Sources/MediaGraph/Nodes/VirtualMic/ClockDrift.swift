@@ -18,7 +18,8 @@ enum DriftCorrection: Int32, PropertyEnum {
         switch self {
         case .resample: "Sound that has run 10 ms off is resampled from then on, as little as keeps it in step"
         case .skew: "When sound has run 10 ms off, so much is left out or silence put in"
-        case .none: "Samples are counted, however far they run off"
+        case .none:
+            "Samples are counted, however far they run off; but silence fills what given timestamps leave out, if that is more than 40 ms"
         }
     }
 }
