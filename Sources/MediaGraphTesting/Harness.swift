@@ -47,6 +47,19 @@ public final class Harness {
         return push(buffer)
     }
 
+    /// Pushes a list of buffers, each of these bytes, one behind the other in time.
+    @discardableResult
+    public func push(list: [[UInt8]], lasting duration: ClockTime) -> FlowReturn {
+        let buffers = gst_buffer_list_new_sized(guint(list.count))!
+        for (index, bytes) in list.enumerated() {
+            let buffer = Buffer(bytes)
+            buffer.access.presentationTimestamp = ClockTime(nanoseconds: UInt64(index) * duration.nanoseconds)
+            buffer.access.duration = duration
+            gst_buffer_list_insert(buffers, -1, buffer.take())
+        }
+        return FlowReturn(gst_pad_push_list(raw.pointee.srcpad, buffers))
+    }
+
     /// The next buffer that the element has pushed; `nil` after five seconds without.
     public func pull() -> Buffer? {
         let deadline = monotonicNanoseconds() + 5_000_000_000
@@ -208,6 +221,11 @@ extension Buffer {
 }
 
 extension Element {
+    /// Seeks to a time of the stream with a flush, as an application does. False where it isn't possible.
+    public func seek(to time: ClockTime) -> Bool {
+        gst_element_seek_simple(element, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, gint64(time.nanoseconds)) != 0
+    }
+
     /// Flushes the stream from this element on, as an application does.
     public func sendFlush() {
         gst_element_send_event(element, gst_event_new_flush_start())

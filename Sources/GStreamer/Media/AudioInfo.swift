@@ -56,6 +56,20 @@ public struct AudioInfo: @unchecked Sendable, Equatable {
     }
 }
 
+extension Caps {
+    /// The number of channels of raw audio that doesn't say which of them is where, where it has to: GStreamer can't mix more
+    /// than two to fewer then, and its converter complains through GLib. `nil` for all other caps.
+    public var unpositionedChannels: Int? {
+        guard gst_caps_is_fixed(raw) != 0, let structure = gst_caps_get_structure(raw, 0),
+            gst_structure_has_name(structure, "audio/x-raw") != 0
+        else { return nil }
+        var channels: gint = 0
+        guard gst_structure_get_int(structure, "channels", &channels) != 0, channels > 2 else { return nil }
+        let mask = gst_structure_get_value(structure, "channel-mask").map { gst_value_get_bitmask($0) } ?? 0
+        return mask == 0 ? Int(channels) : nil
+    }
+}
+
 /// How samples stand for sound, in the machine's byte order.
 public enum AudioFormat: Sendable, CaseIterable, Hashable {
     /// 16-bit integers.

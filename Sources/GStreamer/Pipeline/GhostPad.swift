@@ -40,6 +40,8 @@ public struct GhostPad: Sendable, Equatable {
 
     /// What a bin may want to know of the events that pass its pad.
     public enum Event: Sendable {
+        /// The stream's ID.
+        case streamStart(String)
         case caps(Caps)
         case endOfStream
         case flushStart
@@ -61,6 +63,22 @@ public struct GhostPad: Sendable, Equatable {
                 }
                 return gst_pad_event_default(pad, parent, event)
             }, box, { Unmanaged<EventBox>.fromOpaque($0!).release() })
+    }
+
+    /// Runs `body` whenever something is linked to the pad, on the thread that links.
+    public func onLinked(_ body: @escaping @Sendable () -> Void) {
+        let box = Unmanaged.passRetained(LinkBox(body)).toOpaque()
+        let linked:
+            @convention(c) (UnsafeMutableRawPointer?, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Void =
+                { _, _, context in Unmanaged<LinkBox>.fromOpaque(context!).takeUnretainedValue().body() }
+        g_signal_connect_data(
+            raw, "linked", unsafeBitCast(linked, to: GCallback.self), box,
+            { context, _ in Unmanaged<LinkBox>.fromOpaque(context!).release() }, GConnectFlags(rawValue: 0))
+    }
+
+    private final class LinkBox: Sendable {
+        let body: @Sendable () -> Void
+        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
     }
 
     /// Buffers go straight to the child's pad. By default they pass the ghost's hidden inner pad too, which pushes them on
@@ -191,6 +209,7 @@ public struct GhostPad: Sendable, Equatable {
 extension GhostPad.Event {
     fileprivate init?(_ event: UnsafeMutablePointer<GstEvent>) {
         switch event.pointee.type {
+        case GST_EVENT_STREAM_START: self = .streamStart(StreamStart(retaining: event).id)
         case GST_EVENT_CAPS:
             var caps: UnsafeMutablePointer<GstCaps>?
             gst_event_parse_caps(event, &caps)

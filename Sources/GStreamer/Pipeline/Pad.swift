@@ -76,9 +76,50 @@ public final class Pad: ObjectReference, @unchecked Sendable {
         guard let feeder = peer.parent, depth < 1000 else { return false }
         let pads = feeder.pads
         guard behindQueue || pads.count(where: { $0.direction == .source }) == 1 else { return false }
-        let isQueue = ["queue", "queue2"].contains(feeder.factoryName)
+        let isQueue = feeder.isQueue
         let sinks = pads.filter { $0.direction == .sink }
         return !sinks.isEmpty
             && sinks.allSatisfy { $0.isLinkedLater(behindQueue: behindQueue || isQueue, depth: depth + 1) }
+    }
+
+    /// Whether something comes into this sink pad in PAUSED already: what is upstream is all linked, and begins with stock
+    /// sources that aren't live and that no application feeds.
+    ///
+    /// Looks no further up than `isLinkedLater`, but into bins.
+    public func isFedInPaused() -> Bool { isFedInPaused(behindQueue: false, depth: 0) }
+
+    private func isFedInPaused(behindQueue: Bool, depth: Int) -> Bool {
+        guard depth < 1000, let source = peer?.innermost else { return false }
+        // Inside of a bin, its own sink pad: on with what is linked to that.
+        guard let feeder = source.parent else {
+            return source.outside?.isFedInPaused(behindQueue: behindQueue, depth: depth + 1) ?? false
+        }
+        let pads = feeder.pads
+        let behindQueue = behindQueue || feeder.isQueue
+        guard behindQueue || pads.count(where: { $0.direction == .source }) == 1 else { return false }
+        let sinks = pads.filter { $0.direction == .sink }
+        guard !sinks.isEmpty else { return feeder.sendsInPaused }
+        return sinks.allSatisfy { $0.isFedInPaused(behindQueue: behindQueue, depth: depth + 1) }
+    }
+
+    /// The child's pad that this one stands for, in however many bins; itself where it stands for none.
+    private var innermost: Pad {
+        var pad = self
+        while g_type_check_instance_is_a(pad.raw.assumingMemoryBound(to: GTypeInstance.self), gst_ghost_pad_get_type())
+            != 0,
+            let target = gst_ghost_pad_get_target(pad.raw.assumingMemoryBound(to: GstGhostPad.self))
+        {
+            pad = Pad(taking: target)
+        }
+        return pad
+    }
+
+    /// The bin's pad of which this one is the inner side.
+    private var outside: Pad? {
+        guard
+            g_type_check_instance_is_a(raw.assumingMemoryBound(to: GTypeInstance.self), gst_proxy_pad_get_type()) != 0,
+            let outer = gst_proxy_pad_get_internal(raw.assumingMemoryBound(to: GstProxyPad.self))
+        else { return nil }
+        return Pad(taking: UnsafeMutableRawPointer(outer).assumingMemoryBound(to: GstPad.self))
     }
 }

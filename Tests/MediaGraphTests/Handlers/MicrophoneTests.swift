@@ -121,6 +121,39 @@ import Testing
         #expect("\(try #require(error))".contains("the WAV file"))
     }
 
+    @Test(
+        "VM-2 a WAV of A-law or mu-law is played; three channels that don't say which is where are an error that says so"
+    )
+    func oddFiles() async throws {
+        let folder = try TemporaryFolder()
+        for encoder in ["alawenc", "mulawenc"] {
+            let path = folder.file("\(encoder).wav")
+            try await run(
+                """
+                virtualmic pace=fast handler=tone options="seconds=0.5,rate=8000,volume=0.5" ! \(encoder) \
+                ! wavenc ! filesink location="\(path)"
+                """)
+            let heard = try record("wav", "location=\(path)").samples
+            let expected = Sine(440, rate: 8000, amplitude: 0.5).samples(0, 4000)
+            #expect(heard.count == 4000 && zip(heard, expected).allSatisfy { abs(Int($0) - Int($1)) < 600 })
+        }
+        let path = try folder.write("three.wav", Self.wav(channels: 3, samples: [Int16](repeating: 1000, count: 3000)))
+        let graph = try Graph("virtualmic pace=fast handler=wav options=\"location=\(path)\" ! fakesink")
+        let error = await #expect(throws: GraphError.self) { try await graph.run() }
+        #expect("\(try #require(error))".contains("3 channels that don't say which is where"))
+    }
+
+    /// With the plain header, which has no room for a channel mask.
+    private static func wav(channels: Int, samples: [Int16]) -> [UInt8] {
+        func bytes<T: FixedWidthInteger>(_ value: T) -> [UInt8] {
+            withUnsafeBytes(of: value.littleEndian) { Array($0) }
+        }
+        let data = samples.flatMap { bytes($0) }
+        return Array("RIFF".utf8) + bytes(UInt32(36 + data.count)) + Array("WAVEfmt ".utf8) + bytes(UInt32(16))
+            + bytes(UInt16(1)) + bytes(UInt16(channels)) + bytes(UInt32(8000)) + bytes(UInt32(16000 * channels))
+            + bytes(UInt16(2 * channels)) + bytes(UInt16(16)) + Array("data".utf8) + bytes(UInt32(data.count)) + data
+    }
+
     private func run(_ description: String) async throws {
         guard case .endOfStream = try await Graph(description).run() else {
             Issue.record("no end of stream")

@@ -98,9 +98,9 @@ import Testing
             environment: ["GST_REGISTRY": ChildProcess.buildFolder.appendingPathComponent("test-registry.bin").path])
         #expect(child.status == 0, "\(child.errors)")
         for property in declaration.properties {
-            let line = child.output.split(separator: "\n").first {
-                $0.drop { $0 == " " }.hasPrefix(property.name + " ") && $0.contains(":")
-            }
+            // A long name fills its column.
+            let column = property.name + String(repeating: " ", count: max(0, 20 - property.name.count)) + ":"
+            let line = child.output.split(separator: "\n").first { $0.drop { $0 == " " }.hasPrefix(column) }
             let blurb = line.map { $0[$0.index(after: $0.firstIndex(of: ":")!)...] } ?? ""
             #expect(blurb.count > 15, "\(property.name): \(blurb)")
         }

@@ -174,6 +174,23 @@ import Testing
         }
     }
 
+    @Test("EL-2 behind a flush a device's sound has the times that it comes with, as fast as it is taken too")
+    func flushed() throws {
+        try Nodes.register()
+        let element = try #require(Element(factory: "virtualmic"))
+        try element.setProperty("pace", parsing: "fast")
+        let harness = Harness(element, sink: "sink", source: "src")
+        harness.setLive(false)
+        harness.setSourceCaps("audio/x-raw,format=S16LE,rate=48000,channels=1,layout=interleaved")
+        harness.push([UInt8](repeating: 1, count: 960), at: .zero)
+        #expect(harness.pulledTimestamp() == .zero)
+        harness.push(.flushStart)
+        harness.push(.flushStop)
+        harness.push(.segment)
+        harness.push([UInt8](repeating: 2, count: 960), at: .seconds(5))
+        #expect(harness.pulledTimestamp() == .seconds(5))
+    }
+
     @Test("VM-6 live at the clock's pace every block of the device's goes through")
     func live() async throws {
         let graph = try Graph(

@@ -4,9 +4,9 @@ import Synchronization
 
 /// Plays a WAV file: `virtualmic handler=wav options="location=speech.wav"`.
 ///
-/// GStreamer's own parser and converters read it, in a pipeline of its own: any sample format that they know, mixed to mono
-/// where the node has `stereo=false`, at the file's rate where that may be sent and else the nearest. A file that is cut off
-/// is played as far as it goes, with a warning.
+/// GStreamer's own parser, decoders and converters read it, in a pipeline of its own: any sample format that they know, A-law
+/// and the like among them, mixed to mono where the node has `stereo=false`, at the file's rate where that may be sent and else
+/// the nearest. A file that is cut off is played as far as it goes, with a warning.
 final class WAVSource: VirtualMic, NamedHandler {
     static let name = "wav"
     static let summary = "Plays a WAV file"
@@ -92,14 +92,15 @@ private final class WAVFile: @unchecked Sendable {
         do {
             pipeline = try Pipeline(
                 parsing: """
-                    filesrc name=file ! wavparse ! audioconvert ! audioresample ! capsfilter name=format \
-                    ! appsink name=sink sync=false max-buffers=8
+                    filesrc name=file ! wavparse ! decodebin ! audioconvert name=converter ! audioresample \
+                    ! capsfilter name=format ! appsink name=sink sync=false max-buffers=8
                     """)
             try pipeline.element(named: "file")?.setProperty("location", to: path)
             try pipeline.element(named: "format")?.setProperty("caps", parsing: caps)
         } catch {
             throw .unsupported(
-                .init("handler wav", expected: "wavparse, audioconvert and audioresample", actual: "\(error)"))
+                .init(
+                    "handler wav", expected: "wavparse, decodebin, audioconvert and audioresample", actual: "\(error)"))
         }
         guard let sink = pipeline.element(named: "sink").flatMap({ AppSink($0) }) else {
             throw .internalError(.init("handler wav"))
@@ -107,14 +108,32 @@ private final class WAVFile: @unchecked Sendable {
         self.sink = sink
         pipeline.onMessage { [weak self] message in
             guard case .error(let report) = message.kind else { return }
-            self?.failure.withLock { $0 = $0 ?? report.error.message }
+            self?.fail(report.error.message)
         }
+        pipeline.element(named: "converter")?.staticPad("sink")?.setTap(FormatCheck { [weak self] in self?.fail($0) })
         pipeline.setState(.playing)
     }
 
     deinit {
         pipeline.setState(.null)
         pipeline.removeMessageHandler()
+    }
+
+    /// The first reason counts.
+    private func fail(_ reason: String) { failure.withLock { $0 = $0 ?? reason } }
+
+    /// Looks at what a file holds before the converter does, which would only say that it can't negotiate.
+    private final class FormatCheck: PadTap, @unchecked Sendable {
+        // `@unchecked Sendable`: constant.
+        private let refuse: @Sendable (String) -> Void
+
+        init(_ refuse: @escaping @Sendable (String) -> Void) { self.refuse = refuse }
+
+        override func received(_ event: Event) -> Bool {
+            guard case .caps(let caps) = event, let channels = caps.unpositionedChannels else { return true }
+            refuse("\(channels) channels that don't say which is where (there is no channel mask)")
+            return false
+        }
     }
 
     /// Sees to it that there is a whole block, or all that is left; false when that was interrupted.

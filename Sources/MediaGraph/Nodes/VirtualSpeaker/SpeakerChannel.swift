@@ -42,9 +42,18 @@ final class SpeakerChannel: @unchecked Sendable {
 extension SpeakerUser {
     /// Whose a stream of that ID is; `nil` when the ID isn't `room/user/kind`.
     init?(streamID: String) {
-        let parts = streamID.split(separator: "/", omittingEmptySubsequences: false)
-        guard parts.count == 3, parts.allSatisfy({ !$0.isEmpty }) else { return nil }
+        guard let parts = Self.parts(ofStreamID: streamID) else { return nil }
         self.init(name: String(parts[1]), room: String(parts[0]))
+    }
+
+    /// What a stream of that ID is; `nil` when the ID says nothing of it.
+    static func kind(streamID: String) -> UserStream? {
+        parts(ofStreamID: streamID).flatMap { UserStream(rawValue: String($0[2])) }
+    }
+
+    private static func parts(ofStreamID id: String) -> [Substring]? {
+        let parts = id.split(separator: "/", omittingEmptySubsequences: false)
+        return parts.count == 3 && parts.allSatisfy { !$0.isEmpty } ? parts : nil
     }
 
     /// Whose a pad of that name is: `user_anna_40x` is "anna@x".

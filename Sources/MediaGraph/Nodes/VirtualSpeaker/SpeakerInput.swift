@@ -29,10 +29,12 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
     /// Samples become the nearest value of the other format, and the same ones always the same: no dither.
     static let exactConversion = [("dithering", "none"), ("noise-shaping", "none")]
 
-    let isShared: Bool
+    /// What the pad's name says, where the stream's ID says nothing.
+    private let isSharePad: Bool
+    private let share: Atomic<Bool>
     private let padUser: SpeakerUser
     private let delivery: SpeakerDelivery
-    private let changed: @Sendable (Change) -> Void
+    private let changed: @Sendable () -> Void
     private let chain = Mutex(Chain())
     private let ending = Atomic<Bool>(false)
     private let leaving = Atomic<Bool>(false)
@@ -40,19 +42,22 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
     private var channel: SpeakerChannel?
     private var segment = Segment.undefined
     private var hasBegun = false
+    /// Its stream goes another way from now on: the end of the old way isn't the stream's.
+    private var isTurning = false
 
-    /// What the others need to know of: it has begun to bring buffers, or brings no more.
-    enum Change { case began, ended }
-
-    /// `changed` runs on the streaming thread.
+    /// `changed` runs on the streaming thread: it has begun to bring buffers, or brings no more.
     init(
-        padName: String, isShared: Bool, _ delivery: SpeakerDelivery, changed: @escaping @Sendable (Change) -> Void
+        padName: String, isShared: Bool, _ delivery: SpeakerDelivery, changed: @escaping @Sendable () -> Void
     ) {
-        self.isShared = isShared
+        isSharePad = isShared
+        share = Atomic(isShared)
         self.delivery = delivery
         self.changed = changed
         padUser = SpeakerUser(padName: padName)
     }
+
+    /// Whether it brings a share's sound, which is no part of the mix.
+    var isShared: Bool { share.load(ordering: .acquiring) }
 
     /// No more comes in, until a new stream begins.
     var hasEnded: Bool { ending.load(ordering: .acquiring) }
@@ -80,7 +85,7 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
                 caps.isSubset(of: format.caps) ? .none : info.rate == format.info.rate ? .format : .rate
             if let conversion = chain.conversion, conversion >= needed { return true }
             let replaced = chain.elements
-            pad.setTarget(nil)
+            if needed != .none || !replaced.isEmpty { pad.setTarget(nil) }
             if let last = replaced.last?.staticPad("src") { last.unlink(from: outlet) }
             for element in replaced { bin.remove(element) }
             chain.elements = Self.elements(needed, format)
@@ -94,8 +99,33 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
         }
     }
 
-    /// Without caps there is nothing to convert, and the end has to get through.
-    func prepareForEnd(_ pad: GhostPad) {
+    /// A stream of that ID begins, on its streaming thread. Where it is of another sort than the one before, it goes another way:
+    /// `release` has the outlet of the old one, on which is what was said last and its end, if anything came by it.
+    func turn(
+        for streamID: String, _ pad: GhostPad, in bin: BinElement,
+        release: (_ outlet: Pad, _ wasShared: Bool, _ isUsed: Bool) -> Void
+    ) {
+        let kind = SpeakerUser.kind(streamID: streamID)
+        let isShared = kind == .shareAudio || kind != .audio && isSharePad
+        guard isShared != self.isShared else { return }
+        share.store(isShared, ordering: .releasing)
+        isTurning = true
+        defer { isTurning = false }
+        let taken = chain.withLock { chain in
+            defer { chain = Chain(isReleased: chain.isReleased) }
+            return chain
+        }
+        pad.setTarget(nil)
+        if let outlet = taken.outlet {
+            if hasBegun { (taken.elements.first?.staticPad("sink") ?? outlet).sendEndOfStream() }
+            release(outlet, !isShared, hasBegun)
+        }
+        for element in taken.elements { bin.remove(element) }
+        end()
+    }
+
+    /// Without caps there is nothing to convert yet, but its end gets through, and upstream a seek.
+    func lead(_ pad: GhostPad) {
         chain.withLock { chain in
             if chain.conversion == nil, !chain.isReleased, let outlet = chain.outlet { pad.setTarget(outlet) }
         }
@@ -122,6 +152,32 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
                 make("audioresample", [("quality", "8")]),
                 make("audioconvert", exactConversion), delivered,
             ]
+        }
+    }
+
+    /// What converts a stream whose user has left, and where it goes.
+    struct Remains: Sendable {
+        fileprivate let inlet: Pad
+        fileprivate let elements: [Element]
+        let outlet: Pad
+
+        /// Has the resampler give what it holds, a few milliseconds, and the end behind that. Waits while the mixer has no room.
+        func finish(in bin: BinElement) {
+            inlet.sendEndOfStream()
+            for element in elements { bin.remove(element) }
+        }
+    }
+
+    /// Takes the chain out as it is, where there is something left in it. `nil` also while somebody feeds it: that may last.
+    func takeRemains(_ pad: GhostPad) -> Remains? {
+        chain.withLock { chain in
+            guard chain.conversion == .rate, let outlet = chain.outlet,
+                let inlet = chain.elements.first?.staticPad("sink")
+            else { return nil }
+            pad.setTarget(nil)
+            guard inlet.isIdle else { return nil }
+            defer { chain = Chain(isReleased: true) }
+            return Remains(inlet: inlet, elements: chain.elements, outlet: outlet)
         }
     }
 
@@ -162,7 +218,7 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
     override func received(_ buffer: inout PassingBuffer) -> FlowReturn {
         if !hasBegun {
             hasBegun = true
-            changed(.began)
+            changed()
         }
         let channel = channel ?? begin(nil)
         let access = buffer.access
@@ -181,8 +237,9 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
         case .segment(let segment): self.segment = segment
         case .endOfStream:
             end()
+            guard !isTurning else { break }
             ending.store(true, ordering: .releasing)
-            changed(.ended)
+            changed()
         case .flushStart: delivery.flushStarted(ObjectIdentifier(self), channel)
         case .flushStop:
             ending.store(false, ordering: .releasing)

@@ -48,9 +48,9 @@ final class SpeakerMix: Sendable {
 
     // MARK: The run
 
-    /// A live mix waits so much longer for streams that are late.
-    func start(_ format: AudioInfo, latency: UInt64) {
-        try? mixer.setProperty("latency", to: latency)
+    func start(_ format: AudioInfo, _ settings: SpeakerSettings) {
+        try? mixer.setProperty("latency", to: settings.latency)
+        try? mixer.setProperty("min-upstream-latency", to: settings.minUpstreamLatency)
         let rest = "rate=\(format.rate), channels=\(format.channels), layout=interleaved"
         try? mixed.setProperty("caps", parsing: "audio/x-raw, format=\(AudioFormat.f32.gstreamerName), \(rest)")
         try? delivered.setProperty("caps", parsing: "audio/x-raw, format=\(AudioFormat.s16.gstreamerName), \(rest)")
@@ -82,8 +82,13 @@ final class SpeakerMix: Sendable {
     /// Somebody leaves while the others go on: what he has said is mixed first. Where his stream waits in the mixer it can't
     /// be waited for.
     func drain(_ pad: Pad) {
-        release(where: \.isUsedUp)
         guard pad.trySendEndOfStream() else { return mixer.releasePad(pad) }
+        letDrain(pad)
+    }
+
+    /// The end of what somebody has said is on its pad.
+    func letDrain(_ pad: Pad) {
+        release(where: \.isUsedUp)
         draining.withLock { $0.append(pad) }
     }
 
@@ -132,41 +137,9 @@ final class SpeakerMix: Sendable {
 
     /// Whether PAUSED waits for a first block.
     func setPrerolls(_ on: Bool) { end.setPrerolls(on) }
-}
 
-/// Where a stream ends that nobody else takes: it is a sink, so the graph ends when the stream does.
-final class SpeakerEnd: Sendable {
-    private let sink = Mutex<Element?>(nil)
-    private let inlet = Mutex<Pad?>(nil)
-
-    init(in bin: ElementInstance) { add(to: bin) }
-
-    func add(to bin: ElementInstance) {
-        let element = Element(factory: "fakesink")!
-        try? element.setProperty("sync", to: false)
-        try? element.setProperty("async", to: false)
-        try? element.setProperty("enable-last-sample", to: false)
-        bin.add(element)
-        element.syncState()
-        sink.withLock { $0 = element }
-    }
-
-    var pad: Pad { sink.withLock { $0!.staticPad("sink")! } }
-
-    func setPrerolls(_ on: Bool) { sink.withLock { try? $0?.setProperty("async", to: on) } }
-
-    func take(_ tee: Element) {
-        guard let outlet = tee.requestPad("src_%u") else { return }
-        _ = outlet.link(to: pad)
-        inlet.withLock { $0 = outlet }
-    }
-
-    func give(up tee: Element, in bin: BinElement) {
-        if let outlet = inlet.withLock({ $0.take() }) { tee.releasePad(outlet) }
-        remove(from: bin)
-    }
-
-    func remove(from bin: BinElement) { if let element = sink.withLock({ $0.take() }) { bin.remove(element) } }
+    /// PAUSED, which has been reached, waits for a first block after all.
+    func beginPreroll() { end.beginPreroll() }
 }
 
 /// Edits and hands over the mix.

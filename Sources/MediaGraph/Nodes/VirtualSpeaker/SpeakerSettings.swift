@@ -9,4 +9,5 @@ struct SpeakerSettings: Sendable {
     var maxFrames: Int32 = 200
     /// Nanoseconds.
     var latency: UInt64 = 0
+    var minUpstreamLatency: UInt64 = 0
 }

@@ -13,7 +13,7 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
     static let defaultSettings = SpeakerSettings()
     let settings = SettingsStore(defaultSettings)
 
-    private struct State {
+    struct State {
         /// From Swift: stays for the next run too.
         var attached: AudioConsumerHandle?
         /// From `handler=`: made anew for each run.
@@ -21,21 +21,23 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
         var inputs: [String: (pad: GhostPad, input: SpeakerInput)] = [:]
         /// Names of pads that are being made.
         var reserved: Set<String> = []
-        /// Where the shared stream ends.
-        var sharedEnd: SpeakerEnd?
+        /// Where each shared stream ends.
+        var sharedEnds: [ObjectIdentifier: SpeakerEnd] = [:]
         var source: GhostPad?
         var mixHasEnded = false
 
         var current: AudioConsumerHandle? { attached ?? named }
         var users: [SpeakerInput] { inputs.values.map(\.input).filter { !$0.isShared } }
-        var shared: SpeakerInput? { inputs["shared"]?.input }
+        var shares: [SpeakerInput] { inputs.values.map(\.input).filter(\.isShared) }
         func has(_ pad: String) -> Bool { inputs[pad] != nil || reserved.contains(pad) }
     }
 
-    private let state = Mutex(State())
-    private let delivery: SpeakerDelivery
-    private let mix: SpeakerMix
+    let state = Mutex(State())
+    let delivery: SpeakerDelivery
+    let mix: SpeakerMix
     private let tap: SpeakerMixTap
+    /// How many have left whose last words are on their way into the mixer.
+    let leavers = BlockingMonitor(0)
     private let lateSamples = Atomic<UInt64>(0)
     /// How many each of the mixer's pads has reported.
     private let reported = Mutex<[String: UInt64]>([:])
@@ -80,6 +82,11 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
                     changes: .untilInitialized,
                     "Nanoseconds that a live mix waits for streams that come later than they say; then they are lost to it"
                 ),
+                .setting(
+                    "min-upstream-latency", of: Self.self, \.minUpstreamLatency, range: .values(0...10_000_000_000),
+                    changes: .untilInitialized,
+                    "Nanoseconds of latency that a live mix is ready for: whoever joins with more makes it wait once by the difference"
+                ),
                 .readOnly(
                     "stats", of: Self.self, default: Structure("mediagraph-stats"),
                     """
@@ -121,57 +128,6 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
         NodeDoor.install(Self.door.pointer, on: instance)
     }
 
-    // MARK: The handler
-
-    /// `nil` takes the handler away.
-    private func attach(_ abi: MGAudioConsumer?) throws(MediaGraphError) {
-        guard !isRunning else {
-            throw .lockedWhileRunning(.init("\(name)'s handler", expected: "to be attached before the graph runs"))
-        }
-        guard let abi else {
-            // Let go outside the lock: the end of a handler may call anything.
-            let replaced = state.withLock { state in
-                defer { state.attached = nil }
-                return state.attached
-            }
-            withExtendedLifetime(replaced) {}
-            return
-        }
-        try checkMemoryMode(abi.memory_mode == 0 ? nil : MemoryMode(rawValue: abi.memory_mode - 1))
-        guard settings.current.handler.isEmpty, state.withLock({ $0.current == nil }) else {
-            throw .alreadyInUse(.init(name, expected: "one handler", actual: "a second"))
-        }
-        let handle = AudioConsumerHandle(abi)
-        handle.registered(at: instance)
-        state.withLock { $0.attached = handle }
-    }
-
-    private func checkMemoryMode(_ required: MemoryMode?) throws(MediaGraphError) {
-        guard required == .stack, settings.current.memoryMode == .heap else { return }
-        throw .invalidParameter(
-            .init("\(name)'s memory-mode", expected: "stack, for a handler that borrows blocks", actual: "heap"))
-    }
-
-    private func makeHandler() throws(MediaGraphError) {
-        let settings = settings.current
-        // The property may have been set since.
-        try checkMemoryMode(state.withLock { $0.attached }?.memoryMode)
-        guard !settings.handler.isEmpty else { return }
-        guard state.withLock({ $0.attached == nil }) else {
-            throw .alreadyInUse(
-                .init(name, expected: "one handler", actual: "handler=\(settings.handler) beside one from Swift"))
-        }
-        let handle = try HandlerRegistry.shared.makeAudioConsumer(settings.handler, options: settings.options)
-        if let mode = handle.memoryMode, mode != settings.memoryMode {
-            throw .invalidParameter(
-                .init(
-                    "memory-mode", expected: "\(mode.nick), for handler \(handle.name)",
-                    actual: settings.memoryMode.nick))
-        }
-        handle.registered(at: instance)
-        state.withLock { $0.named = handle }
-    }
-
     // MARK: Changes of state
 
     override func changeState(_ change: StateChange) -> StateChangeResult {
@@ -209,21 +165,22 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
         }
         lateSamples.store(0, ordering: .relaxed)
         reported.withLock { $0 = [:] }
-        mix.start(info, latency: settings.latency)
+        mix.start(info, settings)
         tap.start()
         delivery.start(settings, consumer, .init(info: info, caps: info.caps))
         // Who is linked is waited for; who isn't may come later. A graph that isn't live mixes from its very beginning.
         for (pad, input) in inputs where pad.pad.isLinked { connect(input) }
-        // See RawDataPipeElement: behind pads that come with the data this must announce PAUSED itself.
-        mix.setPrerolls(!hasSource && inputs.contains { $0.pad.pad.isLinkedLater() })
+        setPrerolls(inputs, consumer, hasSource: hasSource)
         Self.log.log(
             .info, raw: instance.element,
             "handler \(consumer?.name ?? "none"), \(info.rate) Hz, \(info.channels) channels, \(inputs.count) pads")
     }
 
     private func stop() {
+        // Nobody waits in the mixer any more, which has stopped.
+        _ = leavers.wait { $0 == 0 ? () : nil }
         for (pad, input) in state.withLock({ Array($0.inputs.values) }) {
-            input.disconnect(pad, in: self, isReleased: false) { disconnect(input, $0) }
+            input.disconnect(pad, in: self, isReleased: false) { disconnect(input, $0, isShared: input.isShared) }
         }
         delivery.stop()
         mix.stop()
@@ -260,8 +217,8 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
             postWarning(.settings, "\(self.name): \(name ?? template) is linked already")
             return nil
         }
-        let input = SpeakerInput(padName: padName, isShared: isShared, delivery) { [instance] change in
-            ElementClass.implementation(of: instance.element, as: Self.self).inputChanged(change, isShared: isShared)
+        let input = SpeakerInput(padName: padName, isShared: isShared, delivery) { [instance] in
+            ElementClass.implementation(of: instance.element, as: Self.self).inputChanged(padName)
         }
         return addSinkPad(padName, template: template) { pad in
             state.withLock { state in
@@ -277,9 +234,13 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
                 case .latency: .forward
                 }
             }
+            pad.onLinked { [instance] in
+                ElementClass.implementation(of: instance.element, as: Self.self).linked(input, pad)
+            }
             pad.onEvent { [instance] event in
                 let speaker = ElementClass.implementation(of: instance.element, as: Self.self)
                 switch event {
+                case .streamStart(let id): speaker.turn(input, pad, id)
                 case .caps(let caps): return speaker.prepare(input, pad, caps)
                 case .endOfStream: speaker.prepareForEnd(input, pad)
                 case .flushStart, .flushStop: break
@@ -305,8 +266,14 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
         }
         // The last one's end would be that of a mix that isn't live; somebody may come yet.
         let othersGoOn = delivery.liveness == true || state.withLock { $0.users.contains { !$0.hasEnded } }
-        input.disconnect(pad, in: self, isReleased: true) { outlet in
-            if isRunning, othersGoOn, !input.isShared { mix.drain(outlet) } else { disconnect(input, outlet) }
+        let isMissed = isRunning && othersGoOn && !input.isShared
+        if isMissed, let remains = input.takeRemains(pad) {
+            removeWhileRunning(pad)
+            finish(remains)
+        } else {
+            input.disconnect(pad, in: self, isReleased: true) { outlet in
+                if isMissed { mix.drain(outlet) } else { disconnect(input, outlet, isShared: input.isShared) }
+            }
         }
         Self.log.log(.info, raw: instance.element, "a user's pad is released")
         if isRunning { endIfAllHave() }
@@ -327,6 +294,13 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
         findOutLiveness()
         // It came while the others were playing: until now nobody waited for it.
         connect(input)
+        if let channels = caps.unpositionedChannels {
+            postError(
+                .notNegotiated,
+                "\(name): can't mix \(channels) channels that don't say which is where: expected a channel-mask",
+                debug: "upstream gives \(caps)")
+            return false
+        }
         guard input.prepare(caps, for: format, pad, in: self) else {
             guard input.isConnected else { return false }
             postError(
@@ -341,21 +315,7 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
     private func prepareForEnd(_ input: SpeakerInput, _ pad: GhostPad) {
         guard delivery.format != nil else { return }
         connect(input)
-        input.prepareForEnd(pad)
-    }
-
-    private func connect(_ input: SpeakerInput) {
-        _ = input.connect { () -> Pad? in
-            guard input.isShared else { return mix.requestPad() }
-            let end = SpeakerEnd(in: instance)
-            state.withLock { $0.sharedEnd = end }
-            return end.pad
-        }
-    }
-
-    private func disconnect(_ input: SpeakerInput, _ outlet: Pad) {
-        guard input.isShared else { return mix.release(outlet) }
-        state.withLock { $0.sharedEnd.take() }?.remove(from: self)
+        input.lead(pad)
     }
 
     // MARK: What the streams tell, on their threads
@@ -370,18 +330,18 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
         delivery.open(isLive: isLive)
     }
 
-    private func inputChanged(_ change: SpeakerInput.Change, isShared: Bool) {
+    private func inputChanged(_ padName: String) {
         findOutLiveness(orAssume: false)
-        guard change == .ended else { return }
-        if delivery.liveness == true, !isShared, let format = delivery.format { mix.keepGoing(format) }
+        guard let input = state.withLock({ $0.inputs[padName]?.input }), input.hasEnded else { return }
+        if delivery.liveness == true, !input.isShared, let format = delivery.format { mix.keepGoing(format) }
         endIfAllHave()
     }
 
     /// The mix ends when all users have ended, the graph when the share has too.
     private func endIfAllHave() {
-        let (users, shared, mixHasEnded) = state.withLock { ($0.users, $0.shared, $0.mixHasEnded) }
+        let (users, shares, mixHasEnded) = state.withLock { ($0.users, $0.shares, $0.mixHasEnded) }
         if users.isEmpty {
-            if shared?.hasEnded == true, !mixHasEnded { mix.endUnheard() }
+            if !shares.isEmpty, shares.allSatisfy(\.hasEnded), !mixHasEnded { mix.endUnheard() }
         } else if users.allSatisfy(\.hasEnded) {
             mix.letEnd()
         }
@@ -395,7 +355,7 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
     }
 
     private func endDelivery() {
-        guard state.withLock({ $0.shared?.hasEnded ?? true }) else { return }
+        guard state.withLock({ $0.shares.allSatisfy(\.hasEnded) }) else { return }
         delivery.receive(.end)
         delivery.waitForEnd()
     }

@@ -52,12 +52,13 @@ final class SpeakerRoom {
         join(first, live: live)
     }
 
-    func join(_ name: String, live: Bool = true, id: String? = nil) {
-        let harness = Harness(speaker, sink: "user_\(name)", source: nil)
+    /// By the pad `user_` with that name, unless another is given.
+    func join(_ name: String, live: Bool = true, id: String? = nil, pad: String? = nil, rate: Int = 48_000) {
+        let harness = Harness(speaker, sink: pad ?? "user_\(name)", source: nil)
         harness.setLive(live)
         users[name] = harness
         if let id { harness.push(.streamStart(id)) }
-        harness.setSourceCaps("audio/x-raw,format=S16LE,rate=48000,channels=1,layout=interleaved")
+        harness.setSourceCaps("audio/x-raw,format=S16LE,rate=\(rate),channels=1,layout=interleaved")
     }
 
     /// Ten milliseconds of a user's voice.

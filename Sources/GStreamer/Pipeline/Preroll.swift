@@ -1,0 +1,26 @@
+import CGStreamer
+
+/// Who brings and who waits for a first buffer in PAUSED.
+extension Element {
+    /// Whether buffers leave one thread's side of it on another's.
+    var isQueue: Bool { ["queue", "queue2", "multiqueue"].contains(factoryName) }
+
+    /// Whether it is a source that sends by itself as soon as it is in PAUSED.
+    var sendsInPaused: Bool {
+        guard
+            g_type_check_instance_is_a(raw.assumingMemoryBound(to: GTypeInstance.self), gst_base_src_get_type()) != 0
+        else { return false }
+        return typeName != "GstAppSrc" && gst_base_src_is_live(raw.assumingMemoryBound(to: GstBaseSrc.self)) == 0
+    }
+
+    /// For a sink that is in PAUSED and has waited for nothing: from now on PAUSED is done, for its bins too, when it has its
+    /// first buffer; unless it has that.
+    public func beginPreroll() {
+        try? setProperty("async", to: true)
+        let sink = raw.assumingMemoryBound(to: GstBaseSink.self)
+        // What is on its way to it has to wait: it would commit a state that isn't lost yet.
+        g_mutex_lock(&sink.pointee.preroll_lock)
+        defer { g_mutex_unlock(&sink.pointee.preroll_lock) }
+        if sink.pointee.have_preroll == 0, sink.pointee.eos == 0 { gst_element_lost_state(element) }
+    }
+}
