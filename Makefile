@@ -6,10 +6,10 @@ DESTDIR ?=
 export SWIFT PREFIX DESTDIR PLUGINDIR
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo test sanitize soak install uninstall bench format lint clean
+.PHONY: help deps build demo test test-hardware sanitize soak install uninstall bench format lint clean
 
 help: ## What there is to make
-	@awk -F ': *## *' '/^[a-z]+:.*## / {sub(/:.*/, "", $$1); printf "  make %-10s %s\n", $$1, $$2}' Makefile
+	@awk -F ': *## *' '/^[a-z-]+:.*## / {sub(/:.*/, "", $$1); printf "  make %-13s %s\n", $$1, $$2}' Makefile
 
 deps: ## Install what building, running and testing need (apt, through sudo when not root)
 	@scripts/deps build test
@@ -24,6 +24,9 @@ demo: ## Run a video file through a pre-processor to raw frames and a contact sh
 test: ## Run all tests
 	@scripts/deps build test
 	@scripts/test debug
+
+test-hardware: ## Run the checks against a kernel's cameras and sound cards, in a virtual machine
+	@scripts/test-hardware
 
 sanitize: ## Run the tests under Thread and Address Sanitizer (slow)
 	@scripts/deps build test

@@ -6,7 +6,8 @@ package enum DeviceProbe {
     static func list() -> [MediaDevice] {
         let monitor = SharedDeviceMonitor.shared.hold()
         defer { SharedDeviceMonitor.shared.release() }
-        let found = screens() + monitor.devices.compactMap(device)
+        let heard = monitor.devices.compactMap(device)
+        let found = screens() + heard + streamsInUse(besides: heard)
         let order = MediaDevice.Kind.allCases
         func rank(_ device: MediaDevice) -> (Int, Int, Int, String) {
             (
@@ -26,7 +27,30 @@ package enum DeviceProbe {
             kind: kind, name: device.displayName, path: path ?? device.displayName, text: text,
             isDefault: properties?["is-default"] ?? isElementsDefault(element, path),
             isMonitor: properties?["device.class"] == "monitor",
-            formats: device.caps.map(formats) ?? [], users: path.map(DeviceUsers.of) ?? [])
+            formats: device.caps.map(formats) ?? [], users: DeviceUsers.of(file(kind, path)))
+    }
+
+    /// What programs open of it: a camera's path, or of a sound card the file of its direction.
+    private static func file(_ kind: MediaDevice.Kind, _ path: String?) -> String? {
+        guard let path, path.hasPrefix("hw:") else { return path }
+        return ALSAStream.all().first { $0.kind == kind && $0.path == path }?.file
+    }
+
+    /// ALSA's provider leaves out what somebody uses, since it can't open it: nothing would tell such a device from one that was
+    /// unplugged. Where a sound server stands before ALSA, its devices are listed and not these.
+    private static func streamsInUse(besides listed: [MediaDevice]) -> [MediaDevice] {
+        let sound = listed.filter { $0.kind == .microphone || $0.kind == .speaker }
+        guard sound.allSatisfy({ $0.path.hasPrefix("hw:") }) else { return [] }
+        return ALSAStream.all().filter { stream in
+            !sound.contains { $0.kind == stream.kind && $0.path == stream.path }
+        }.compactMap { stream in
+            let users = DeviceUsers.of(stream.file)
+            // What nobody uses and can't be opened is of no use either.
+            guard !users.isEmpty else { return nil }
+            return MediaDevice(
+                kind: stream.kind, name: stream.name, path: stream.path, text: stream.text, isDefault: false,
+                isMonitor: false, formats: [], users: users)
+        }
     }
 
     private static func kind(_ deviceClass: String) -> MediaDevice.Kind? {

@@ -3,8 +3,8 @@ import Foundation
 /// Who has a device's file open.
 enum DeviceUsers {
     /// `name (process)` of each program whose open files this one may see; none for what isn't a file in `/dev`.
-    static func of(_ path: String) -> [String] {
-        guard path.hasPrefix("/dev/") else { return [] }
+    static func of(_ path: String?) -> [String] {
+        guard let path, path.hasPrefix("/dev/") else { return [] }
         let files = FileManager.default
         let processes = (try? files.contentsOfDirectory(atPath: "/proc"))?.compactMap { Int($0) } ?? []
         return processes.sorted().compactMap { process in

@@ -52,16 +52,30 @@ struct DevicesText {
             let mode = mode(format)
             if !mode.isEmpty, modes[name]?.contains(mode) != true { modes[name, default: []].append(mode) }
         }
-        return names.map { name in
+        // A driver often has the same sizes and rates in all formats.
+        var lines: [(names: [String], modes: String)] = []
+        for name in names {
             let text = modes[name]?.joined(separator: "; ") ?? ""
-            return TextWidth.printable(text.isEmpty ? name : "\(name): \(text)")
+            if let index = lines.firstIndex(where: { $0.modes == text }), !text.isEmpty {
+                lines[index].names.append(name)
+            } else {
+                lines.append(([name], text))
+            }
+        }
+        return lines.map { line in
+            let name = shortened(line.names)
+            return TextWidth.printable(line.modes.isEmpty ? name : "\(name): \(line.modes)")
         }
     }
 
     private static func name(_ format: DeviceFormat) -> String {
-        let hidden = format.names.count - 4
-        let shown = format.names.prefix(hidden > 1 ? 4 : 5).joined(separator: ", ")
-        return format.names.isEmpty ? format.mediaType : hidden > 1 ? "\(shown) and \(hidden) others" : shown
+        format.names.isEmpty ? format.mediaType : shortened(format.names)
+    }
+
+    private static func shortened(_ names: [String]) -> String {
+        let hidden = names.count - 4
+        let shown = names.prefix(hidden > 1 ? 4 : 5).joined(separator: ", ")
+        return hidden > 1 ? "\(shown) and \(hidden) others" : shown
     }
 
     /// `640×480 at 30, 15 fps`, `48000 Hz, 2 channels`

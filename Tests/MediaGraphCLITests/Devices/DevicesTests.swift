@@ -121,4 +121,18 @@ import Testing
         #expect(text.change(.added(camera)) == "+ camera      Tiny␛Cam  v4l2src device=/dev/video0")
         #expect(text.change(.removed(camera)).hasPrefix("- camera"))
     }
+
+    @Test("DV-4 formats of a camera with the same sizes and rates share a line")
+    func sharedModes() throws {
+        let names = ["YUY2", "UYVY", "NV12", "I420", "GRAY8", "RGB"]
+        let modes = ["width=320, height=180, framerate=30/1", "width=640, height=360, framerate=15/1"]
+        let caps = try #require(
+            Caps(names.flatMap { name in modes.map { "video/x-raw, format=\(name), \($0)" } }.joined(separator: "; ")))
+        let camera = MediaDevice(
+            kind: .camera, name: "Cam", path: "/dev/video0", text: "v4l2src", isDefault: nil, isMonitor: false,
+            formats: (0..<caps.count).map { DeviceFormat(caps[$0]) }, users: [])
+        #expect(
+            DevicesText(style: .plain, width: 100).list([camera]).contains(
+                "    YUY2, UYVY, NV12, I420 and 2 others: 320×180 at 30 fps; 640×360 at 15 fps\n\n"))
+    }
 }

@@ -1,0 +1,69 @@
+# DV-4 and GR-4: `mediagraph devices` and `doctor`.
+# shellcheck shell=bash
+
+# listed FILE PYTHON-EXPRESSION: holds for one device of the list, which is called `d`, with its formats as `f`.
+listed() {
+    python3 -c '
+import json, sys
+devices = json.load(open(sys.argv[1]))["devices"]
+if not any(eval("(" + sys.argv[2] + ")", {"d": d, "f": d["formats"]}) for d in devices):
+    sys.exit(f"not in the list: {sys.argv[2]}\n" + "\n".join(str(d)[-600:] for d in devices))' "$1" "$2"
+}
+
+lists() {
+    modprobe -r vivid v4l2loopback snd-aloop
+    plug_in_usb_camera
+    mediagraph devices --json >list
+    local camera size='x["widths"][0]["least"] == 640 and x["heights"][0]["least"] == 360'
+    camera=$(usb_camera_path)
+    for format in '"YUY2" in x["names"]' 'x["mediaType"] == "image/jpeg"'; do
+        listed list "d['kind'] == 'camera' and d['path'] == '$camera' and d['text'] == 'v4l2src device=$camera'
+            and d['name'].startswith('Lab USB Camera')
+            and any($format and $size and {r['least'] for r in x['frameRates']} == {15, 30} for x in f)"
+    done
+    listed list "d['kind'] == 'microphone' and d['path'].startswith('hw:') and d['text'].startswith('alsasrc device=hw:')
+        and 'Lab USB Camera' in d['name'] and any('S16LE' in x['names']
+        and x['sampleRates'] == [{'least': 48000, 'greatest': 48000}]
+        and x['channels'] == [{'least': 2, 'greatest': 2}] for x in f)"
+    mediagraph devices >text
+    cat text
+    grep -q '640×360 at 30, 15 fps' text
+    cp text /share/devices.txt
+}
+check "DV-4 devices lists a USB camera's and its microphone's formats, sizes and rates" lists
+
+watches() {
+    plug_in_usb_camera
+    local camera
+    camera=$(usb_camera_path)
+    mediagraph devices --watch --json >log &
+    eventually seen 1 added camera
+    eventually seen 1 added microphone
+    unplug_usb_camera
+    eventually seen 1 removed camera
+    eventually seen 1 removed microphone
+    plug_in_usb_camera
+    eventually seen 2 added camera
+    eventually seen 2 added microphone
+}
+# seen COUNT EVENT KIND
+seen() { [ "$(grep "\"$2\"" log | grep "\"kind\":\"$3\"" | grep -c 'Lab USB Camera')" = "$1" ]; }
+check "DV-4 devices --watch sees a USB camera and its ALSA card unplugged and plugged in again" watches
+
+in_use() {
+    plug_in_usb_camera
+    mediagraph run --quiet "v4l2src device=$(usb_camera_path) ! image/jpeg ! fakesink
+        alsasrc device=hw:Camera ! fakesink" >run.log 2>&1 &
+    eventually grep -q RUNNING /proc/asound/Camera/pcm0c/sub0/status
+    mediagraph devices --json >list
+    listed list "d['kind'] == 'camera' and f and any(u.startswith('mediagraph (') for u in d['users'])"
+    listed list "d['kind'] == 'microphone' and any(u.startswith('mediagraph (') for u in d['users'])"
+}
+check "DV-4 devices that are in use are listed, with who uses them" in_use
+
+doctor() {
+    refused 1 "there is no camera /dev/video77" mediagraph doctor "v4l2src device=/dev/video77 ! fakesink"
+    plug_in_usb_camera
+    mediagraph doctor "v4l2src device=$(usb_camera_path) ! fakesink  alsasrc device=hw:Camera ! fakesink"
+}
+check "GR-4 doctor finds nothing lacking for a camera that is there, and says what is for one that isn't" doctor

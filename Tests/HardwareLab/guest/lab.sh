@@ -1,0 +1,84 @@
+# What checks are written with. In a check a command that fails is the failure; $DIR is an empty folder of its own.
+# shellcheck shell=bash
+
+begin_check() {
+    DIR=$(mktemp -d)
+    cd "$DIR" || exit
+    export DIR
+    trap end_check EXIT
+}
+
+# Nothing that a check has started outlives it, but the USB camera and drivers.
+end_check() {
+    local status=$? job
+    for job in $(jobs -p); do kill -KILL "$job" 2>/dev/null || true; done
+    wait 2>/dev/null
+    if [ $status -ne 0 ]; then tail -n 20 "$DIR"/*.log 2>/dev/null || true; fi
+    rm -rf "$DIR"
+    exit $status
+}
+
+fail() {
+    echo "$*" >&2
+    exit 1
+}
+
+# eventually COMMAND: until it succeeds, half a minute at most.
+eventually() {
+    local _
+    for _ in {1..100}; do
+        if "$@" >/dev/null 2>&1; then return; fi
+        sleep 0.3
+    done
+    fail "half a minute, and still not: $*"
+}
+
+# refused STATUS TEXT COMMAND: it ends with this status, and says this (an extended regular expression).
+refused() {
+    local wanted=$1 text=$2 status=0
+    shift 2
+    "$@" >refused.log 2>&1 || status=$?
+    [ $status -eq "$wanted" ] || fail "status $status instead of $wanted: $*"
+    grep -Eq "$text" refused.log || fail "doesn't say \"$text\": $*"
+}
+
+# --- Devices
+
+# load DRIVER [OPTION...]: its devices are there when this returns. It stays for the checks that follow.
+load() {
+    modprobe "$@"
+    udevadm settle
+}
+
+# The USB camera with its microphone is plugged in when this returns, as usb_camera_path and hw:Camera.
+plug_in_usb_camera() {
+    local process
+    if process=$(cat /run/usb_camera.pid 2>/dev/null); then
+        kill -USR2 "$process"
+    else
+        load vhci-hcd
+        setsid /project/Tests/HardwareLab/guest/usb_camera.py /share/camera >/run/usb_camera.log 2>&1 &
+        echo $! >/run/usb_camera.pid
+        disown
+    fi
+    eventually usb_camera_is_there
+    udevadm settle
+}
+unplug_usb_camera() {
+    kill -USR1 "$(cat /run/usb_camera.pid)"
+    eventually usb_camera_is_gone
+}
+usb_camera_is_there() { [ -e "$(usb_camera_path)" ] && [ -e /proc/asound/Camera/pcm0c ]; }
+usb_camera_is_gone() { [ -z "$(usb_camera_path)" ] && [ ! -e /proc/asound/Camera ]; }
+# It may have another number each time; a camera's first file is the one for pictures.
+usb_camera_path() {
+    local folder
+    for folder in /sys/class/video4linux/*; do
+        if [[ $(<"$folder/name") == "Lab USB Camera"* && $(<"$folder/index") == 0 ]]; then echo "/dev/${folder##*/}"; fi
+    done 2>/dev/null
+}
+
+# --- Content
+
+look() { /project/Tests/HardwareLab/guest/look.py "$@"; }
+listen() { /project/Tests/HardwareLab/guest/listen.py "$@"; }
