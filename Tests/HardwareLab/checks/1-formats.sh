@@ -14,7 +14,7 @@ for device in json.load(sys.stdin)["devices"]:
 
 # vivid_formats NAMES: those that match, several cameras at once, each in a format of its own, as a graph takes seconds to start.
 vivid_formats() {
-    local together=8 first line
+    local together=6 first line
     # All have the same, and to look at one takes seconds too.
     if [ ! -s /run/vivid-formats ]; then
         load vivid n_devs=1 node_types=0x1
@@ -23,33 +23,45 @@ vivid_formats() {
     fi
     load vivid n_devs=$together node_types="$(seq -s, $together | sed 's/[0-9][0-9]*/0x1/g')"
     mapfile -t lines < <(grep -Ex "$1" /run/vivid-formats)
-    [ ${#lines[@]} -gt 8 ] || fail "only ${lines[*]}"
+    [ ${#lines[@]} -gt $together ] || fail "only ${lines[*]}"
     for ((first = 0; first < ${#lines[@]}; first += together)); do
-        local text="mediasession name=hers room=formats user=watcher " device=0
+        local text="" device=0
         for line in "${lines[@]:first:together}"; do
             local type=${line% *} name=${line#* } convert=videoconvert
             [ "$type" != video/x-bayer ] || convert="bayer2rgb ! videoconvert"
             # Without the text that it writes over its bars.
             text+="v4l2src device=/dev/video$device extra-controls=c,osd_text_mode=2 !
-                $type,format=$name,width=320,height=180,framerate=10/1 ! $convert !
-                preprocessor handler=invert ! user$device.camera
-                mediasession name=user$device room=formats user=user$device
-                hers.video_user$device ! rawdatapipe format=I420 max-frames=30 handler=y4m options=location=$name.y4m "
+                $type,format=$name,width=320,height=180,framerate=5/1 ! $convert !
+                preprocessor handler=invert ! rawdatapipe format=I420 max-frames=9 handler=y4m options=location=$name.y4m "
             device=$((device + 1))
         done
         mediagraph run --quiet "$text" --frames 3
     done
     [ "$(find . -name '*.y4m' | wc -l)" = "${#lines[@]}" ] || fail "not all of ${lines[*]}"
     look --inverted bars ./*.y4m
-}
-vivid_rgb() { vivid_formats '.* ([xA]?(RGB|BGR)[xA0-9]*|GRAY.*|[rgb]{4})'; }
-vivid_yuv() {
-    vivid_formats '.* (YUY2|UYVY|YVYU|VYUY|NV.*|I420|YV12|Y42B|Y41B|YUV9|YVU9)'
-    ls YUY2.y4m NV12.y4m
     modprobe -r vivid
 }
-check "DV-1 each RGB, grey and Bayer format that vivid lists into a pre-processor, a session and a pipe" vivid_rgb
-check "DV-1 each YUV format that vivid lists, YUYV and NV12 among them, into a pre-processor, a session and a pipe" vivid_yuv
+vivid_rgb() { vivid_formats '.* [xA]?(RGB|BGR)[xA0-9]*'; }
+vivid_yuv() {
+    vivid_formats '.* (YUY2|UYVY|YVYU|VYUY|NV.*|I420|YV12|Y42B)'
+    ls YUY2.y4m NV12.y4m
+}
+vivid_sensors() { vivid_formats '.* (GRAY.*|[rgb]{4})'; }
+check "DV-1 each RGB format that vivid lists into a pre-processor and a pipe" vivid_rgb
+check "DV-1 each YUV format that vivid lists, YUYV and NV12 among them, into a pre-processor and a pipe" vivid_yuv
+check "DV-1 each grey and Bayer format that vivid lists into a pre-processor and a pipe" vivid_sensors
+
+vivid_session() {
+    load vivid n_devs=1 node_types=0x1
+    mediagraph run --quiet "v4l2src device=/dev/video0 extra-controls=c,osd_text_mode=2 !
+        video/x-raw,format=NV12,width=320,height=180,framerate=5/1 ! preprocessor handler=invert ! his.camera
+        mediasession name=his room=call user=him
+        mediasession name=hers room=call user=her
+        hers.video_him ! rawdatapipe format=I420 handler=y4m options=location=hers.y4m" --frames 5
+    look --inverted bars hers.y4m
+    modprobe -r vivid
+}
+check "DV-1 NV12 of vivid into a pre-processor, a session and a pipe" vivid_session
 
 # usb_camera_frames CAPS
 usb_camera_frames() {
@@ -74,15 +86,24 @@ usb_camera_encoded() {
 }
 check "DV-1 MJPEG of a USB camera as it comes, in a pipe of encoded frames" usb_camera_encoded
 
+# record_until BYTES FILE TEXT: runs a graph until it has written so much.
+record_until() {
+    mediagraph run --quiet "$3" &
+    local graph=$!
+    eventually has_bytes "$1" "$2"
+    kill -TERM $graph
+    wait $graph || true
+}
+has_bytes() { [ "$(stat -c %s "$2")" -gt "$1" ]; }
+
 usb_microphone() {
     plug_in_usb_camera
-    mediagraph run --quiet "alsasrc device=hw:Camera buffer-time=1000000 ! audioconvert ! audioresample !
-        virtualmic jitter=1000000000 ! tee name=mic ! queue ! fakesink name=own
-        mic. ! queue ! his.mic
+    record_until 500000 user_him.wav "alsasrc device=hw:Camera buffer-time=1000000 ! audioconvert ! audioresample !
+        virtualmic jitter=1000000000 ! his.mic
         mediasession name=his room=call user=him
         mediasession name=hers room=call user=her
         hers.audio_him ! ears.user_him
-        virtualspeaker name=ears max-frames=1000 handler=wav options=location=%s.wav" --duration 8
+        virtualspeaker name=ears max-frames=1000 handler=wav options=location=%s.wav"
     listen user_him.wav 440 -15.05
 }
 check "DV-1 a USB microphone into a virtual microphone, a session and a speaker" usb_microphone
@@ -92,21 +113,19 @@ alsa_formats() {
     load snd-aloop id=Loopback pcm_substreams=8
     formats microphone "hw:$(readlink /proc/asound/Loopback | tr -dc 0-9),1" >listed
     grep -q 'audio/x-raw S16LE' listed
-    local playing="" recording="" number=0 name
+    local playing="" recording="" number=0 name caps
     while read -r _ name; do
-        playing+="tone. ! queue ! audioconvert ! audio/x-raw,format=$name,rate=48000,channels=2 !
-            alsasink device=hw:Loopback,0,$number sync=false provide-clock=false "
-        recording+="alsasrc device=hw:Loopback,1,$number provide-clock=false ! audio/x-raw,format=$name,rate=48000,channels=2 !
-            audioconvert ! virtualmic jitter=1000000000 ! user$number.mic
-            mediasession name=user$number room=call user=$number
-            hers.audio_$number ! ears.user_$name "
+        caps=audio/x-raw,format=$name,rate=16000,channels=1
+        playing+="tone. ! queue ! audioconvert ! $caps ! alsasink device=hw:Loopback,0,$number "
+        recording+="alsasrc device=hw:Loopback,1,$number buffer-time=1000000 ! $caps ! audioconvert !
+            virtualmic jitter=1000000000 ! ears.user_$name "
         number=$((number + 1))
     done <listed
     # shellcheck disable=SC2086  # words on purpose
     gst-launch-1.0 -q audiotestsrc is-live=true freq=440 volume=0.5 ! tee name=tone $playing >playing.log 2>&1 &
     eventually grep -q RUNNING /proc/asound/Loopback/pcm0p/sub0/status
-    mediagraph run --quiet "$recording mediasession name=hers room=call user=her
-        virtualspeaker name=ears max-frames=1000 handler=wav options=location=%s.wav" --duration 5
+    record_until 150000 user_S16LE.wav "$recording
+        virtualspeaker name=ears max-frames=1000 handler=wav options=location=%s.wav"
     while read -r _ name; do listen "user_$name.wav" 440 -9.03; done <listed
 }
-check "DV-1 each format that ALSA's loopback lists into a virtual microphone, a session and a speaker" alsa_formats
+check "DV-1 each format that ALSA's loopback lists into a virtual microphone and a speaker" alsa_formats

@@ -35,7 +35,7 @@ speaker() {
         audio/x-raw,format=S16LE,channels=2 ! alsasink device=hw:Loopback,0,0 buffer-time=1000000" >player.log 2>&1 &
     # A loopback that nobody plays to has nothing to give.
     eventually grep -q RUNNING /proc/asound/Loopback/pcm0p/sub0/status
-    gst-launch-1.0 -q alsasrc device=hw:Loopback,1,0 num-buffers=300 ! audio/x-raw,format=S16LE,rate=48000,channels=2 ! \
+    gst-launch-1.0 -q alsasrc device=hw:Loopback,1,0 num-buffers=800 ! audio/x-raw,format=S16LE,rate=48000,channels=2 ! \
         wavenc ! filesink location=heard.wav
     listen heard.wav 600 -15
 }

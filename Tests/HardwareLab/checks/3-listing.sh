@@ -36,7 +36,7 @@ watches() {
     plug_in_usb_camera
     local camera
     camera=$(usb_camera_path)
-    mediagraph devices --watch --json >log &
+    mediagraph devices --watch --json >watch.log &
     eventually seen 1 added camera
     eventually seen 1 added microphone
     unplug_usb_camera
@@ -47,7 +47,7 @@ watches() {
     eventually seen 2 added microphone
 }
 # seen COUNT EVENT KIND
-seen() { [ "$(grep "\"$2\"" log | grep "\"kind\":\"$3\"" | grep -c 'Lab USB Camera')" = "$1" ]; }
+seen() { [ "$(grep "\"$2\"" watch.log | grep "\"kind\":\"$3\"" | grep -c 'Lab USB Camera')" = "$1" ]; }
 check "DV-4 devices --watch sees a USB camera and its ALSA card unplugged and plugged in again" watches
 
 in_use() {

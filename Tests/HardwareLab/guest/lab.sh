@@ -6,6 +6,7 @@ begin_check() {
     cd "$DIR" || exit
     export DIR
     trap end_check EXIT
+    trap 'exit 124' TERM
 }
 
 # Nothing that a check has started outlives it, but the USB camera and drivers.
