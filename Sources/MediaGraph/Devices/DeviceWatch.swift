@@ -11,7 +11,7 @@ final class DeviceWatch: Sendable {
         var isStopped = false
         var isLooking = false
         var holdsMonitor = false
-        var places = ""
+        var places: Places?
     }
 
     private let queue: DispatchQueue
@@ -55,10 +55,12 @@ final class DeviceWatch: Sendable {
     private func look() {
         guard !state.withLock({ $0.isStopped }) else { return }
         // What is said from here on is looked after once more.
-        state.withLock { state in
-            state.isLooking = false
-            state.places = Self.places
+        let places = Places.now
+        let areCardsOthers = state.withLock { state in
+            defer { (state.isLooking, state.places) = (false, places) }
+            return state.places.map { $0.sound != places.sound } ?? false
         }
+        if areCardsOthers { SharedDeviceMonitor.shared.restart() }
         let now = DeviceProbe.list()
         let (gone, come) = state.withLock { state in
             let ids = Set(now.map(\.id))
@@ -74,17 +76,25 @@ final class DeviceWatch: Sendable {
     private func comparePlacesLater() {
         queue.asyncAfter(deadline: .now() + 1) { [weak self] in
             guard let self, !state.withLock({ $0.isStopped }) else { return }
-            if state.withLock({ $0.places }) != Self.places { look() }
+            if state.withLock({ $0.places }) != Places.now { look() }
             comparePlacesLater()
         }
     }
 
     /// V4L2's device files, ALSA's list of streams, and the X servers' sockets.
-    private static var places: String {
-        let files = FileManager.default
-        let cameras = (try? files.contentsOfDirectory(atPath: "/dev"))?.filter { $0.hasPrefix("video") }.sorted() ?? []
-        let screens = (try? files.contentsOfDirectory(atPath: "/tmp/.X11-unix"))?.sorted() ?? []
-        let sound = (try? String(contentsOfFile: "/proc/asound/pcm", encoding: .utf8)) ?? ""
-        return (cameras + screens + [sound]).joined(separator: "\n")
+    private struct Places: Sendable, Equatable {
+        var cameras: [String]
+        var sound: String
+        var screens: [String]
+
+        static var now: Places {
+            func files(_ folder: String) -> [String] {
+                ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted()
+            }
+            return Places(
+                cameras: files("/dev").filter { $0.hasPrefix("video") },
+                sound: (try? String(contentsOfFile: "/proc/asound/pcm", encoding: .utf8)) ?? "",
+                screens: files("/tmp/.X11-unix"))
+        }
     }
 }

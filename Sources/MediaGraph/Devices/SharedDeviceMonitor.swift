@@ -29,6 +29,13 @@ final class SharedDeviceMonitor: Sendable {
         return monitor
     }
 
+    /// Has all providers look again: ALSA's keeps the list that it made at the start. Blocks, as `hold` does.
+    func restart() {
+        guard let monitor = state.withLock({ $0.monitor }) else { return }
+        monitor.stop()
+        _ = monitor.start()
+    }
+
     func release() {
         let unused = state.withLock { state -> DeviceMonitor? in
             state.holders -= 1
