@@ -31,7 +31,7 @@ check "DV-3 a virtual camera fed by a processed camera, read by stock gst-launch
 
 speaker() {
     load snd-aloop id=Loopback pcm_substreams=8
-    mediagraph run --quiet "virtualmic handler=tone options=\"frequency=600,volume=0.25\" ! audioconvert !
+    mediagraph run --quiet "virtualmic handler=tone options=\"frequency=600,volume=0.25\" jitter=1000000000 ! audioconvert !
         audio/x-raw,format=S16LE,channels=2 ! alsasink device=hw:Loopback,0,0 buffer-time=1000000" >player.log 2>&1 &
     # A loopback that nobody plays to has nothing to give.
     eventually grep -q RUNNING /proc/asound/Loopback/pcm0p/sub0/status
