@@ -239,14 +239,13 @@ extension DeviceSourceElement {
         let time = lostAt ?? element.currentRunningTime ?? .zero
         position.withLock { position in
             position.caps = caps?.continuable ?? position.caps
-            position.lostAt = time
             position.nextTry = monotonicNanoseconds() + Self.second
         }
-        standIn(from: lostAt, loss)
+        standIn(from: lostAt, at: time, loss)
     }
 
     /// Something else goes to downstream from now on.
-    private func standIn(from begin: ClockTime?, _ loss: MediaGraphError) {
+    private func standIn(from begin: ClockTime?, at time: ClockTime = .zero, _ loss: MediaGraphError) {
         let (label, latency, known) = position.withLock { ($0.label, $0.latency, $0.caps) }
         let downstream = pad?.peerCaps()
         // A picture, or silence, needs a format before the device can tell its own.
@@ -256,14 +255,15 @@ extension DeviceSourceElement {
         guard let standIn = DeviceStandIn.make(content, caps: caps, from: begin, latency: latency) else { return }
         add(standIn.element)
         show(standIn.standIn.sourcePad)
-        let lostAt = position.withLock { position in
+        let isNews = position.withLock { position in
             position.standIn = standIn
             position.caps = caps
-            if position.lostAt == nil { position.lostAt = element.currentRunningTime ?? .zero }
-            return position.lostAt ?? .zero
+            // One that was back, and gave nothing, is still away.
+            defer { position.lostAt = position.lostAt ?? time }
+            return position.lostAt == nil
         }
         Self.log.log(.info, element, "away: \(loss)")
-        post(DeviceMessage.lost(label, at: lostAt, loss))
+        if isNews { post(DeviceMessage.lost(label, at: time, loss)) }
         element.postLatencyChanged()
     }
 
