@@ -51,7 +51,8 @@ let package = Package(
             name: "TestSupport", dependencies: ["GStreamer", "MediaGraph", "MediaGraphTesting"],
             path: "Tests/TestSupport", swiftSettings: lifetimes
         ),
-        .executableTarget(name: "LeakProbe", dependencies: ["GStreamer", "MediaGraph"], path: "Tests/LeakProbe"),
+        .executableTarget(
+            name: "LeakProbe", dependencies: ["GStreamer", "MediaGraph", "TestSupport"], path: "Tests/LeakProbe"),
         .testTarget(
             name: "MediaGraphTests",
             dependencies: ["GStreamer", "MediaGraph", "MediaGraphTesting", "TestSupport", "LeakProbe"],

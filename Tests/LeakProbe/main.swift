@@ -2,6 +2,7 @@ import Foundation
 import GStreamer
 import MediaGraph
 import Synchronization
+import TestSupport
 
 // One scenario, then gst_deinit(), so that GStreamer's leaks tracer reports what is still alive. The tests run it as a
 // child with GST_TRACERS=leaks and read its standard error.
@@ -333,6 +334,38 @@ func sessions() async throws {
     try await settle()
 }
 
+/// Ten times a camera and a microphone are unplugged and come back; at the end they are away.
+func unplugDevices() async throws {
+    for policy in ["slate", "gap"] {
+        let device = PluggableDevice("probe")
+        let graph = try Graph(
+            """
+            devicesource reconnect=\(policy) source="testcamera device=probe" ! video/x-raw,format=BGRA ! rawdatapipe name=p
+            devicesource reconnect=\(policy) source="testmicrophone device=probe" ! virtualspeaker handler=count
+            """)
+        let back = Mutex(0)
+        let watching = Task {
+            for await event in graph.events {
+                if case .deviceBack = event { back.withLock { $0 += 1 } }
+            }
+        }
+        try await graph.start()
+        for round in 1...5 {
+            try await Task.sleep(for: .milliseconds(200))
+            device.state = .missing
+            try await Task.sleep(for: .milliseconds(200))
+            device.state = .there
+            for _ in 0..<600 where back.withLock({ $0 }) < 2 * round { try await Task.sleep(for: .milliseconds(50)) }
+            precondition(back.withLock { $0 } == 2 * round)
+        }
+        device.state = .missing
+        try await Task.sleep(for: .milliseconds(300))
+        await graph.stop()
+        await watching.value
+    }
+    try await settle()
+}
+
 switch scenario {
 case "stock": try await stock()
 case "cycles": try await handlersThatHoldTheirGraph()
@@ -383,6 +416,8 @@ case "share":
     try await scaled()
 case "session":
     try await sessions()
+case "device":
+    try await unplugDevices()
 case "frames":
     try await keepFrames()
 case "delegates":

@@ -63,6 +63,7 @@ import Testing
                 """, "UNUSED=1",
             ],
             ["filesrc location=/no/such ! fakesink"], ["fakesnk"],
+            ["devicesource source=\"videotestsrc is-live=true num-buffers=3\" ! fakesink"],
             [
                 """
                 mediasession name=alices room=help user=alice  sharesource handler=counter ! alices.share
@@ -75,16 +76,27 @@ import Testing
         let bob = try LiveProgram("run", "mediasession room=help user=bob", "--duration", "40")
         #expect(bob.waits { $0.errors.contains("00:00:01") }, "\(bob.errors)")
         var seen: [String: Set<String>] = [:]
+        func add(_ line: Substring) throws {
+            let object = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+            let event = try #require(object["event"] as? String)
+            seen[event, default: []].formUnion(object.keys)
+        }
         for arguments in runs {
             let run = try LiveProgram(arguments: ["run", "--json"] + arguments)
             if run.waits(until: { $0.output.contains("\"joined\"") && $0.output.contains("bob") }) { bob.send(SIGKILL) }
             _ = run.end()
-            for line in run.output.split(separator: "\n") {
-                let object = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
-                let event = try #require(object["event"] as? String)
-                seen[event, default: []].formUnion(object.keys)
-            }
+            for line in run.output.split(separator: "\n") { try add(line) }
         }
+        // And a device that comes late.
+        let late = folder.url.appendingPathComponent("device").path
+        let waiting = try LiveProgram(
+            "run", "--json",
+            "devicesource reconnect=gap source=\"filesrc location=\(late) do-timestamp=true\" ! fakesink")
+        #expect(waiting.waits { $0.output.contains("\"lost\"") }, "\(waiting.errors)")
+        _ = try folder.write("data", to: "device")
+        #expect(waiting.waits { $0.output.contains("\"end\"") }, "\(waiting.errors)")
+        _ = waiting.end()
+        for line in waiting.output.split(separator: "\n") { try add(line) }
         #expect(Set(seen.keys) == Set(JSONEvent.allCases.map(\.rawValue)), "\(seen.keys)")
         let help = try Program.run("help", "run", environment: ["COLUMNS": "80"]).output
         for event in JSONEvent.allCases {

@@ -30,6 +30,21 @@ extension Structure {
         }
     }
 
+    /// The same of fractions, exactly: from the least to the greatest.
+    public func exactFractions(_ field: String) -> [(least: Fraction, greatest: Fraction)] {
+        func fraction(_ value: UnsafePointer<GValue>) -> Fraction {
+            Fraction(gst_value_get_fraction_numerator(value), gst_value_get_fraction_denominator(value))
+        }
+        return values(field).compactMap { value in
+            let type = value.pointee.g_type
+            if type == gst_fraction_get_type() { return (fraction(value), fraction(value)) }
+            guard type == gst_fraction_range_get_type(), let low = gst_value_get_fraction_range_min(value),
+                let high = gst_value_get_fraction_range_max(value)
+            else { return nil }
+            return (fraction(low), fraction(high))
+        }
+    }
+
     /// The same of text: the names in a list, or the one there is.
     public func names(_ field: String) -> [String] {
         values(field).compactMap { value in

@@ -34,6 +34,16 @@ public struct AudioInfo: @unchecked Sendable, Equatable {
     /// The samples of all channels follow each other, rather than each channel having a plane.
     public var isInterleaved: Bool { raw.layout == GST_AUDIO_LAYOUT_INTERLEAVED }
 
+    /// So many samples of each channel, interleaved, that say nothing; `nil` when there is no memory.
+    public func silence(frames count: Int) -> Buffer? {
+        guard let buffer = Buffer(size: count * bytesPerFrame) else { return nil }
+        var map = GstMapInfo()
+        guard gst_buffer_map(buffer.raw, &map, GST_MAP_WRITE) != 0 else { return nil }
+        gst_audio_format_info_fill_silence(raw.finfo, map.data, map.size)
+        gst_buffer_unmap(buffer.raw, &map)
+        return buffer
+    }
+
     /// How long so many samples of each channel last, rounded to the nearest nanosecond.
     public func duration(ofFrames count: Int) -> ClockTime {
         ClockTime(

@@ -47,6 +47,13 @@ public final class Caps: @unchecked Sendable, Hashable, CustomStringConvertible 
     /// One of the alternatives, without its features.
     public subscript(index: Int) -> Structure { Structure(copying: gst_caps_get_structure(raw, UInt32(index))) }
 
+    /// Whether one of the alternatives may lie in memory that the CPU reads.
+    public func isInSystemMemory(_ index: Int) -> Bool {
+        guard let features = gst_caps_get_features(raw, UInt32(index)) else { return true }
+        return gst_caps_features_is_any(features) != 0
+            || gst_caps_features_contains(features, "memory:SystemMemory") != 0
+    }
+
     /// What both allow, in this object's order of preference.
     public func intersection(_ other: Caps) -> Caps {
         Caps(taking: gst_caps_intersect_full(raw, other.raw, GST_CAPS_INTERSECT_FIRST))
@@ -59,6 +66,26 @@ public final class Caps: @unchecked Sendable, Hashable, CustomStringConvertible 
 
     public static func == (a: Caps, b: Caps) -> Bool { gst_caps_is_equal(a.raw, b.raw) != 0 }
     public func hash(into hasher: inout Hasher) { hasher.combine(description) }
+}
+
+extension Caps {
+    /// One format of the first alternative, its whole numbers as near to these as may be, and its frame rate.
+    public func fixated(near numbers: [(field: String, value: Int)], frameRate: Fraction? = nil) -> Caps? {
+        guard !isEmpty, !isAny else { return nil }
+        let first = gst_caps_truncate(gst_caps_copy(raw))!
+        let structure = gst_caps_get_structure(first, 0)
+        for (field, value) in numbers {
+            if gst_structure_has_field(structure, field) == 0 {
+                Value(Int32(value)).read { gst_structure_set_value(structure, field, $0) }
+            } else {
+                gst_structure_fixate_field_nearest_int(structure, field, gint(value))
+            }
+        }
+        if let rate = frameRate {
+            gst_structure_fixate_field_nearest_fraction(structure, "framerate", rate.numerator, rate.denominator)
+        }
+        return Caps(taking: gst_caps_fixate(first))
+    }
 }
 
 extension Caps {

@@ -63,6 +63,13 @@ public final class Pad: ObjectReference, @unchecked Sendable {
         return (isLive != 0, ClockTime(raw: minimum) ?? .zero, ClockTime(raw: maximum))
     }
 
+    /// Whether a thread is inside the element behind this sink pad with a buffer of its.
+    public var isTaking: Bool {
+        guard g_rec_mutex_trylock(&pad.pointee.stream_rec_lock) != 0 else { return true }
+        g_rec_mutex_unlock(&pad.pointee.stream_rec_lock)
+        return false
+    }
+
     /// Whether what is upstream of this sink pad is still to be linked, as behind a demuxer whose pads come with the data.
     ///
     /// An element with several sink pads must wait for all of them: one that nobody ever links is no news.

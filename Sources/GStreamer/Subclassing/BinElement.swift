@@ -5,13 +5,25 @@ open class BinElement: ElementImplementation, ParentClass, @unchecked Sendable {
     class var parentType: GType { gst_bin_get_type() }
 
     class func installClassFunctions(_ klass: UnsafeMutableRawPointer) {
+        if decidesClock {
+            klass.assumingMemoryBound(to: GstElementClass.self).pointee.provide_clock = { element in
+                let raw = UnsafeMutableRawPointer(element!)
+                let node = ElementClass.madeImplementation(of: raw) as? BinElement
+                guard node?.lendsClock ?? true else { return nil }
+                return ElementClass.parentClass(of: ElementInstance(raw))
+                    .assumingMemoryBound(to: GstElementClass.self).pointee.provide_clock(element)
+            }
+        }
         guard watchesMessages || speaksForChildren else { return }
         klass.assumingMemoryBound(to: GstBinClass.self).pointee.handle_message = { bin, message in
             let raw = UnsafeMutableRawPointer(bin!)
             var message = message
             // Children post while the bin is being made.
             if let node = ElementClass.madeImplementation(of: raw) as? BinElement {
-                if type(of: node).watchesMessages { node.childPosted(Message(message!)) }
+                if type(of: node).watchesMessages, !node.childPosted(Message(message!)) {
+                    gst_message_unref(message)
+                    return
+                }
                 if type(of: node).speaksForChildren { message = node.saidByBin(message!) }
             }
             let parent = ElementClass.parentClass(of: ElementInstance(raw)).assumingMemoryBound(to: GstBinClass.self)
@@ -38,8 +50,15 @@ open class BinElement: ElementImplementation, ParentClass, @unchecked Sendable {
         return writable
     }
 
-    /// A child has posted a message, on the thread that did. The bin deals with it afterwards, as bins do.
-    open func childPosted(_ message: Message) {}
+    /// A child has posted a message, on the thread that did. The bin deals with it afterwards, as bins do; false keeps it from
+    /// going any further.
+    open func childPosted(_ message: Message) -> Bool { true }
+
+    /// Whether `lendsClock` is asked.
+    open class var decidesClock: Bool { false }
+
+    /// Whether the pipeline may run by the clock of a child. Any thread.
+    open var lendsClock: Bool { true }
 
     /// Adds a child; the bin owns it.
     public func add(_ child: Element) { instance.add(child) }
@@ -98,6 +117,16 @@ extension ElementInstance {
 
     public func addGhostPad(_ name: String, target: Pad) -> GhostPad {
         addGhostPad(name, template: name, target: target)
+    }
+
+    /// One that stands for no child yet, by the pad template of its name.
+    public func addGhostPad(_ name: String) -> GhostPad {
+        let klass = UnsafeMutableRawPointer(element.pointee.object.object.g_type_instance.g_class!)
+            .assumingMemoryBound(to: GstElementClass.self)
+        let ghost = gst_ghost_pad_new_no_target_from_template(
+            name, gst_element_class_get_pad_template(klass, name))!
+        gst_element_add_pad(element, ghost)
+        return GhostPad(ghost)
     }
 
     func addGhostPad(_ name: String, template: String, target: Pad) -> GhostPad {

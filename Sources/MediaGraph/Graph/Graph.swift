@@ -267,6 +267,7 @@ public final class Graph: Sendable {
         case .element(let structure):
             tell(
                 SessionMessage.event(structure, node: message.sourceName)
+                    ?? DeviceMessage.event(structure, node: message.sourceName)
                     ?? .element(name: message.sourceName, structure))
         default: break
         }

@@ -16,6 +16,12 @@ public enum GraphEvent: Sendable {
     /// What the session's own user shares isn't sent while another user's share is on: one shares at a time. Once for each
     /// time; it goes out by itself when the other has stopped.
     case shareRefused(node: String, user: String, reason: String)
+    /// Which of a device's formats a `devicesource` has picked.
+    case deviceFormat(node: String, device: String, format: String)
+    /// A device has gone, and the graph goes on without it. `at` is the running time up to which it gave data.
+    case deviceLost(node: String, device: String, at: ClockTime, reason: String)
+    /// It is back; what lies between the two running times is missing.
+    case deviceBack(node: String, device: String, lostAt: ClockTime, backAt: ClockTime)
     case warning(ElementFailure)
     /// A late buffer, as an element reported it.
     case qualityOfService(element: String, jitter: Int64, processed: UInt64, dropped: UInt64)

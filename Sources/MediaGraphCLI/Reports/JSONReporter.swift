@@ -50,6 +50,17 @@ struct JSONReporter: RunReporter {
         var reason: String?
     }
 
+    private struct Device: Encodable {
+        var event: JSONEvent
+        var node: String
+        var device: String
+        var format: String?
+        var lostAt: Double?
+        var backAt: Double?
+        var gap: Double?
+        var reason: String?
+    }
+
     private struct ElementMessage: Encodable {
         var event = JSONEvent.message
         var element: String
@@ -93,6 +104,15 @@ struct JSONReporter: RunReporter {
             print(User(event: .stream, node: node, user: user, kind: kind, on: isOn))
         case .shareRefused(let node, let user, let reason):
             print(User(event: .refused, node: node, user: user, reason: reason))
+        case .deviceFormat(let node, let device, let format):
+            print(Device(event: .format, node: node, device: device, format: format))
+        case .deviceLost(let node, let device, let time, let reason):
+            print(Device(event: .lost, node: node, device: device, lostAt: time.seconds, reason: reason))
+        case .deviceBack(let node, let device, let lostAt, let backAt):
+            print(
+                Device(
+                    event: .back, node: node, device: device, lostAt: lostAt.seconds, backAt: backAt.seconds,
+                    gap: backAt.seconds - lostAt.seconds))
         case .warning(let warning):
             print(
                 ProblemEvent(

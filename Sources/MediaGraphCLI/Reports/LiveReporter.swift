@@ -65,6 +65,10 @@ struct LiveReporter: RunReporter {
         case .element(let name, let structure) where showsMessages:
             area.clear()
             report.message(name, structure)
+        case .deviceFormat, .deviceLost, .deviceBack:
+            guard let line = DeviceNews.line(event) else { return }
+            area.clear()
+            StandardStreams.printError(line)
         default: return
         }
         draw()

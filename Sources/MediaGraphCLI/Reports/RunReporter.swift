@@ -53,7 +53,8 @@ struct LineReporter: RunReporter {
         switch event {
         case .warning(let warning): report.warning("\(warning)")
         case .element(let name, let structure) where showsMessages: report.message(name, structure)
-        default: if let line = SessionRoster.logLine(event) { StandardStreams.printError(line) }
+        default:
+            if let line = SessionRoster.logLine(event) ?? DeviceNews.line(event) { StandardStreams.printError(line) }
         }
     }
     mutating func finishing(_ reason: StopReason) {

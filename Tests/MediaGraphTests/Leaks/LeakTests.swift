@@ -46,6 +46,13 @@ struct LeakTests {
         #expect(alive.isEmpty, "\(alive.joined(separator: "\n"))")
     }
 
+    @Test("DV-2 a device that is unplugged and comes back ten times leaks nothing")
+    func devices() throws {
+        let (child, alive) = try run("device")
+        #expect(child.status == 0, "\(child.errors.suffix(2000))")
+        #expect(alive.isEmpty, "\(alive.joined(separator: "\n"))")
+    }
+
     @Test("a graph that its own handlers hold is let go when they are detached")
     func cycles() throws {
         let (child, alive) = try run("cycles")

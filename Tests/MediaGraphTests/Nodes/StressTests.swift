@@ -72,12 +72,14 @@ import Testing
         let properties = [
             "preprocessor": "qos=true", "frameobserver": "qos=true", "alphachannel": "qos=true",
             "virtualmic": "quality=11", "sharesource": "share_video::max-frames=500000",
+            "devicesource": "stall-timeout=999999999",
         ]
         let property = properties[factory] ?? "max-frames=500000"
         let sources = [
             "videosource": ["handler=counter", "pace=fast", "options=frames=1,width=16,height=16"],
             "virtualmic": ["handler=tone", "pace=fast", "options=seconds=0.1"],
             "sharesource": ["handler=counter", "pace=fast", "options=frames=1,width=16,height=16"],
+            "devicesource": ["source=videotestsrc num-buffers=1"],
         ]
         let feeder = factory == "virtualspeaker" ? "audiotestsrc" : "videotestsrc"
         let before = sources[factory] == nil ? [feeder, "num-buffers=1", "!"] : []

@@ -1,8 +1,12 @@
 import GStreamer
 
 /// A property that holds an element takes a description as its value: `video-sink="videoconvert ! fakesink"`. GStreamer
-/// takes what it can of a wrong one and drops the error.
+/// takes what it can of a wrong one and drops the error. So does a `devicesource`, which makes the elements itself.
 enum NestedDescriptionCheck {
+    static func isDescription(_ info: PropertyInfo, of factory: String) -> Bool {
+        info.kind == .element || (factory == DeviceSourceElement.declaration.factoryName && info.name == "source")
+    }
+
     static func problem(_ property: ParsedProperty, _ info: PropertyInfo) -> Problem? {
         let bytes = Array(property.value.utf8)
         guard !bytes.contains(0) else { return nil }

@@ -42,7 +42,8 @@ enum PropertyCheck {
         }
         if property.isUnknown { return nil }
         guard let error = info.valueError(for: property.value) else {
-            return info.kind == .element ? NestedDescriptionCheck.problem(property, info) : forgottenValue(property)
+            return NestedDescriptionCheck.isDescription(info, of: label)
+                ? NestedDescriptionCheck.problem(property, info) : forgottenValue(property)
         }
         return Problem(
             place: .expanded(property.valueRange), message: message(property, info, error, label: label),

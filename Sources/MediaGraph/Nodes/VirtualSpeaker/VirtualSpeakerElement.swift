@@ -371,12 +371,13 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
     override class var watchesMessages: Bool { true }
 
     /// The mixer's pads say what they lost because it came too late.
-    override func childPosted(_ message: Message) {
-        guard case .qualityOfService(_, _, let dropped) = message.kind, dropped != .max else { return }
+    override func childPosted(_ message: Message) -> Bool {
+        guard case .qualityOfService(_, _, let dropped) = message.kind, dropped != .max else { return true }
         let news = reported.withLock { reported in
             defer { reported[message.sourcePath] = dropped }
             return dropped &- min(dropped, reported[message.sourcePath] ?? 0)
         }
         lateSamples.wrappingAdd(news, ordering: .relaxed)
+        return true
     }
 }

@@ -1,0 +1,55 @@
+import Foundation
+import GStreamer
+
+/// What a stock element's error says of the device behind it.
+enum DeviceFailure {
+    /// `nil` for an error that isn't the device's.
+    ///
+    /// - Parameters:
+    ///   - device: what people call it: `HD Webcam (/dev/video0)`.
+    ///   - path: its file, where it has one; the element's own words don't always tell why that can't be opened: `alsasrc` says
+    ///     "No such file or directory" of one that isn't there and of one that it may not read.
+    ///   - wasRunning: it had given data before.
+    static func error(
+        _ error: GLibError, debug: String = "", device: String, path: String? = nil, wasRunning: Bool
+    ) -> MediaGraphError? {
+        func detail(_ expected: String) -> MediaGraphError.Detail {
+            MediaGraphError.Detail(device, expected: expected, actual: error.message)
+        }
+        switch ElementProblem(error) {
+        case .busy:
+            return .deviceBusy(detail("a device that no other program uses; `mediagraph devices` says who has it"))
+        case .notAuthorized: return .notPermitted(detail(permissionHint(path)))
+        case .read, .write: return .deviceGone(detail("it to stay plugged in"))
+        case .notFound, .openRead, .openWrite, .openReadWrite:
+            if wasRunning { return .deviceGone(detail("it to stay plugged in")) }
+            if let path, access(path, F_OK) == 0, access(path, R_OK | W_OK) != 0 {
+                return .notPermitted(detail(permissionHint(path)))
+            }
+            return .noDevice(detail("a device that is there; `mediagraph devices` lists them"))
+        // A server that went: pulsesrc says "Disconnected" with a code that says nothing.
+        default:
+            guard error.domain == "gst-resource-error-quark" else { return nil }
+            return wasRunning
+                ? .deviceGone(detail("it to stay plugged in")) : .noDevice(detail("a device that works"))
+        }
+    }
+
+    private static func permissionHint(_ path: String?) -> String {
+        let group = path.map { $0.hasPrefix("/dev/snd") ? "audio" : "video" } ?? "video or audio"
+        return "the right to use it: join the group \(group) (`sudo usermod -aG \(group) $USER`) and log in again"
+    }
+}
+
+extension DeviceFailure {
+    /// The file behind a V4L2 or ALSA element's device; `nil` where there is none, or none that is known.
+    static func path(of element: Element) -> String? {
+        guard let device = try? element.propertyText("device"), !device.isEmpty else { return nil }
+        if device.hasPrefix("/dev/") { return device }
+        let isSink = element.isSink
+        guard let match = device.wholeMatch(of: /(?:plug)?hw:(?:CARD=)?([0-9]+)(?:,(?:DEV=)?([0-9]+))?/) else {
+            return nil
+        }
+        return "/dev/snd/pcmC\(match.1)D\(match.2 ?? "0")\(isSink ? "p" : "c")"
+    }
+}

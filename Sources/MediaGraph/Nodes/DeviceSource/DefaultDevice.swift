@@ -1,0 +1,16 @@
+import GStreamer
+
+/// The device of a kind that is used where none is named.
+enum DefaultDevice {
+    /// Its description. It blocks.
+    static func text(_ kind: DeviceKind) throws(MediaGraphError) -> String {
+        let devices = DeviceProbe.list().filter { $0.kind == kind.kind && !$0.isMonitor }
+        guard let device = devices.first(where: { $0.isDefault == true }) ?? devices.first else {
+            throw .noDevice(
+                .init(
+                    "a \(kind.nick)", expected: "one that is plugged in; `mediagraph devices` lists what there is",
+                    actual: "none"))
+        }
+        return device.text
+    }
+}

@@ -1,0 +1,108 @@
+import GStreamer
+import Synchronization
+
+/// A device's element, as the description has it, and what makes of its format what downstream takes.
+///
+/// ```
+/// source ! capsfilter ! [jpegdec] ! [videorate] ! [videoconvertscale]
+/// source ! [audioconvert ! audioresample]
+/// ```
+/// Made anew for each time that the device comes: an element whose device has gone is no use any more.
+final class DeviceChain: Sendable {
+    let flow: DeviceFlow
+    /// All of the description's text.
+    private let source: Element
+    /// The element that has the device.
+    let device: Element
+    private let tail = Mutex<Element?>(nil)
+    private let given = Mutex<(label: String, format: String)>(("", ""))
+
+    /// What is made of the description; in NULL and in no bin yet.
+    init(_ description: String, _ flow: DeviceFlow) throws(MediaGraphError) {
+        let expected = "a description of one source, such as \"v4l2src device=/dev/video0\""
+        do { source = try Element(parsing: description) } catch {
+            throw .invalidParameter(.init("source", expected: expected, actual: error.message))
+        }
+        guard source.staticPad("src") != nil, let device = Self.innermost(source) else {
+            throw .invalidParameter(.init("source", expected: expected, actual: "\"\(description)\""))
+        }
+        self.device = device
+        self.flow = flow
+        nameDevice()
+    }
+
+    private static func innermost(_ element: Element) -> Element? {
+        let sources = element.sources
+        guard sources.isEmpty else { return sources.lazy.compactMap(innermost).first }
+        return element.staticPad("sink") == nil ? element : nil
+    }
+
+    // MARK: What it is
+
+    /// What people call the device: `HD Webcam (/dev/video0)`.
+    var label: String { given.withLock { $0.label } }
+    /// What was picked of its formats; empty before.
+    var format: String { given.withLock { $0.format } }
+    /// Its file; `nil` where it has none that is known.
+    var path: String? { DeviceFailure.path(of: device) }
+
+    private func nameDevice() {
+        let path = ["device", "target-object", "path", "display-name", "location"].lazy
+            .compactMap { try? self.device.propertyText($0) }.first { !$0.isEmpty }
+        let name = (try? device.propertyText("device-name")).flatMap { $0.isEmpty ? nil : $0 }
+        let place = path ?? device.factoryName ?? device.name
+        given.withLock { $0.label = name.map { "\($0) (\(place))" } ?? place }
+    }
+
+    // MARK: Its place in the bin
+
+    /// Its state is nobody's but the caller's.
+    func add(to bin: BinElement) {
+        source.setLocksState(true)
+        bin.add(source)
+    }
+
+    /// With the device open: chooses a format, and links what that needs. `downstream` is what is to be given, and where a
+    /// stream goes on, `isFixed`, nothing else.
+    func choose(_ downstream: Caps?, isFixed: Bool, in bin: BinElement) throws(MediaGraphError) -> Pad {
+        nameDevice()
+        let output = source.staticPad("src")!
+        let plan = try ConversionPlan(label, from: output.queryCaps(), to: downstream, isFixed: isFixed)
+        given.withLock { $0.format = plan.format }
+        guard !plan.text.isEmpty else {
+            output.setFlowWatch(flow)
+            return output
+        }
+        let tail: Element
+        do { tail = try Element(parsing: plan.text) } catch {
+            throw .unsupported(.init(label, expected: "the elements \(plan.text)", actual: error.message))
+        }
+        tail.setLocksState(true)
+        bin.add(tail)
+        self.tail.withLock { $0 = tail }
+        guard source.link(to: tail), let end = tail.staticPad("src") else {
+            let expected = downstream.map { "\($0)" } ?? "any format"
+            throw .unsupported(.init(label, expected: expected, actual: "\(output.queryCaps())"))
+        }
+        end.setFlowWatch(flow)
+        return end
+    }
+
+    /// Each in its turn, so that what is behind is ready for what comes. False when the device can't.
+    func go(to state: State) -> Bool {
+        let tail = tail.withLock { $0 }
+        let isUp = state > source.state
+        if isUp, let tail, tail.setState(state) == .failure { return false }
+        let result = source.setState(state) != .failure
+        if !isUp { tail?.setState(state) }
+        return result
+    }
+
+    /// For good.
+    func dispose(from bin: BinElement) {
+        flow.cut()
+        _ = go(to: .null)
+        bin.remove(source)
+        if let tail = tail.withLock({ $0.take() }) { bin.remove(tail) }
+    }
+}

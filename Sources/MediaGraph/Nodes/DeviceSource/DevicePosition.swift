@@ -1,0 +1,65 @@
+import GStreamer
+
+/// Where a `devicesource` and its device stand.
+struct DevicePosition: Sendable {
+    /// The node's own state: the device's elements belong there.
+    var node = State.null
+    /// Whether a thread is bringing them there, or exchanging them.
+    var isMoving = false
+    /// The elements of the device, also while it is tried whether it is back.
+    var chain: DeviceChain?
+    /// Its data isn't downstream's yet.
+    var isTrying = false
+    /// The pad that a tried device is to be shown by.
+    var output: Pad?
+    /// A tried device's first buffer waits.
+    var hasArrived = false
+    /// What became of `chain`.
+    var loss: MediaGraphError?
+    /// What is given meanwhile.
+    var standIn: (element: Element, standIn: DeviceStandIn)?
+    /// The stream has ended, or failed: nothing is tried any more.
+    var isOver = false
+    var isStopping = false
+    var thread: NativeThread?
+
+    /// Of the device as it was last.
+    var label = ""
+    var latency = ClockTime.zero
+    /// What downstream has.
+    var caps: Caps?
+    /// Running time up to which the device gave data, since it is away.
+    var lostAt: ClockTime?
+    /// When to try again, in monotonic nanoseconds.
+    var nextTry: UInt64 = 0
+    /// When a device that says nothing, though it could be opened, is given up.
+    var trialEnd: UInt64 = 0
+
+    enum Job: Sendable {
+        case leave(MediaGraphError)
+        case attempt
+        case giveUp(MediaGraphError?)
+        case comeBack
+        case checkStall
+        case stop
+        /// Look again.
+        case look
+    }
+
+    /// What is to be done at this moment, or how long to wait for it in microseconds; `nil` for any time.
+    func next(at now: UInt64, stallTimeout: UInt64) -> (job: Job?, wait: Int64?) {
+        if isStopping { return (.stop, nil) }
+        guard !isMoving, !isOver, node == .playing else { return (nil, nil) }
+        func wait(until time: UInt64) -> (Job?, Int64?) { (nil, Int64((time - now) / 1000) + 1) }
+        guard let chain else { return now >= nextTry ? (.attempt, nil) : wait(until: nextTry) }
+        if isTrying {
+            if let loss { return (.giveUp(loss), nil) }
+            if hasArrived { return (.comeBack, nil) }
+            return now >= trialEnd ? (.giveUp(nil), nil) : wait(until: trialEnd)
+        }
+        if let loss { return (.leave(loss), nil) }
+        guard stallTimeout > 0 else { return (nil, nil) }
+        let (silence, limit) = (chain.flow.silence, stallTimeout * 1_000_000)
+        return silence >= limit ? (.checkStall, nil) : wait(until: now + (limit - silence))
+    }
+}

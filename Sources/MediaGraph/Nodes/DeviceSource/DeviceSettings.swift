@@ -1,0 +1,45 @@
+import GStreamer
+
+/// What a `devicesource` does when its device goes.
+public enum ReconnectPolicy: Int32, PropertyEnum {
+    /// The graph ends with the device's error.
+    case never
+    /// Nothing comes, the stream's status is off, and time goes on downstream by GAP events.
+    case gap
+    /// A black picture with a line of text at the stream's rate, or silence.
+    case slate
+
+    public static let typeName = "MediaGraphReconnectPolicy"
+
+    public var blurb: String {
+        switch self {
+        case .never: "The graph ends with an error that names the device"
+        case .gap: "Nothing until it is back; downstream is told that the stream is off"
+        case .slate: "A black picture that says so, or silence, until it is back"
+        }
+    }
+}
+
+/// What a `devicesource` without a `source` takes: the machine's default one.
+public enum DeviceKind: Int32, PropertyEnum {
+    case camera, microphone, screen
+
+    public static let typeName = "MediaGraphDeviceKind"
+    public var blurb: String { "The default \(nick)" }
+
+    var kind: MediaDevice.Kind {
+        switch self {
+        case .camera: .camera
+        case .microphone: .microphone
+        case .screen: .screen
+        }
+    }
+}
+
+struct DeviceSettings: Sendable {
+    var source = ""
+    var kind = DeviceKind.camera
+    var reconnect = ReconnectPolicy.never
+    /// Milliseconds; 0 is never.
+    var stallTimeout: UInt64 = 5000
+}

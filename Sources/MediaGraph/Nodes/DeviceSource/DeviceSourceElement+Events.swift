@@ -1,0 +1,81 @@
+import GStreamer
+
+/// What a `devicesource` hears of its device, and says of it.
+extension DeviceSourceElement {
+    func tellFormat(_ chain: DeviceChain) {
+        guard !chain.format.isEmpty else { return }
+        Self.log.log(.info, element, "\(chain.label): \(chain.format)")
+        post(DeviceMessage.format(chain.label, chain.format))
+    }
+
+    /// On the device's streaming thread.
+    func flowed(_ event: DeviceFlow.Event) {
+        switch event {
+        case .arrived: position.withLock { $0.hasArrived = true }
+        case .ended:
+            // Elements whose device has gone end their stream, too.
+            let chain = position.withLock { position in
+                if position.loss == nil { position.isOver = true }
+                return position.loss == nil ? nil : position.chain
+            }
+            chain?.flow.cut()
+        case .began(let caps, let time, let latency):
+            if position.withLock({ $0.chain })?.device.factoryName == "pulsesrc" { deviceMoved() }
+            let (label, lostAt) = position.withLock { position in
+                position.latency = latency
+                defer { position.lostAt = nil }
+                return (position.label, position.lostAt)
+            }
+            Self.log.log(.info, element, "\(label) gives \(caps.map { "\($0)" } ?? "something")")
+            guard let lostAt else { return }
+            let backAt = time ?? element.currentRunningTime ?? lostAt
+            absences.add(ClockTime(nanoseconds: backAt.nanoseconds - min(backAt.nanoseconds, lostAt.nanoseconds)))
+            post(DeviceMessage.back(label, lostAt: lostAt, backAt: backAt))
+        }
+    }
+
+    /// False keeps the error to this node.
+    func childFailed(_ message: Message, _ report: Message.Report) -> Bool {
+        let (chain, standIn, isTrying, label, loss) = position.withLock {
+            ($0.chain, $0.standIn, $0.isTrying, $0.label, $0.loss)
+        }
+        guard let chain, message.sourceName != standIn?.element.name else { return true }
+        // GStreamer's base class for sources says once more that the stream is over.
+        guard loss == nil else { return false }
+        let wasRunning = chain.flow.end != nil
+        let error = DeviceFailure.error(
+            report.error, debug: report.debug, device: label, path: chain.path, wasRunning: wasRunning)
+        // What downstream makes of the stream isn't the device's fault.
+        guard let error = error ?? (isTrying ? .processingFailed(.init(label, actual: report.error.message)) : nil)
+        else { return true }
+        lost(error)
+        return false
+    }
+
+    private func lost(_ error: MediaGraphError) {
+        let isNews = position.withLock { position in
+            guard position.loss == nil else { return false }
+            position.loss = error
+            return !position.isTrying && settings.current.reconnect == .never && !position.isOver
+        }
+        guard isNews else { return }
+        position.withLock { $0.isOver = true }
+        fail(error)
+    }
+
+    /// PulseAudio has moved the capture: to the speaker's monitor, when the microphone goes, and says so before it gives
+    /// anything of that.
+    func deviceMoved() {
+        guard let chain = position.withLock({ $0.chain }),
+            let current = try? chain.device.propertyText("current-device"), !current.isEmpty
+        else { return }
+        let wanted = (try? chain.device.propertyText("device")) ?? ""
+        guard wanted.isEmpty ? current.hasSuffix(".monitor") : wanted != current, !wanted.hasPrefix("@") else { return }
+        chain.flow.cut()
+        lost(
+            .deviceGone(
+                .init(
+                    chain.label, expected: "it to stay plugged in",
+                    actual: "its sound server gives \(current) in its place")))
+    }
+}

@@ -1,0 +1,339 @@
+import GStreamer
+
+/// How the device is opened, given up, and tried again.
+///
+/// One thread at a time has the device's elements in its hands (`isMoving`): the one that changes the node's state, or the
+/// keeper's own, which waits for the device's failure or return. A state that is asked for meanwhile is the keeper's to reach.
+extension DeviceSourceElement {
+    private var policy: ReconnectPolicy { settings.current.reconnect }
+    private static let second: UInt64 = 1_000_000_000
+
+    // MARK: From NULL to PAUSED
+
+    /// NULL→READY: opens the device. False where it can't be, and isn't waited for.
+    func open() -> Bool {
+        position.withLock { $0.node = .ready }
+        do throws(MediaGraphError) {
+            try openChain(isHeld: false)
+            return true
+        } catch { return missing(error) }
+    }
+
+    /// What can't ever work is an error, whatever the policy.
+    private func missing(_ error: MediaGraphError) -> Bool {
+        dropChain()
+        position.withLock { $0.loss = error }
+        guard policy != .never, error.code != .invalidParameter, error.code != .unsupported else {
+            fail(error)
+            return false
+        }
+        Self.log.log(.info, element, "the device isn't there: \(error)")
+        return true
+    }
+
+    /// READY→PAUSED: what is downstream is known now, and with it the format.
+    func begin() -> Bool {
+        position.withLock { position in
+            position.node = .paused
+            (position.isOver, position.lostAt, position.nextTry) = (false, nil, 0)
+        }
+        do throws(MediaGraphError) {
+            if position.withLock({ $0.chain == nil && $0.loss == nil }) { try openChain(isHeld: false) }
+            if let chain = position.withLock({ $0.chain }) {
+                show(try chain.choose(pad?.peerCaps(), isFixed: false, in: self))
+                tellFormat(chain)
+                try bring(chain, to: .paused)
+            }
+        } catch {
+            guard missing(error) else { return false }
+        }
+        if position.withLock({ $0.chain }) == nil {
+            standIn(from: nil, position.withLock { $0.loss } ?? .noDevice(.init(position.withLock { $0.label })))
+            followStates()
+        }
+        guard policy != .never || settings.current.stallTimeout > 0 else { return true }
+        // It holds the element, and ends before that leaves PAUSED.
+        let thread = NativeThread("devicesource") { [element] in withExtendedLifetime(element) { self.keep() } }
+        position.withLock { $0.thread = thread }
+        return true
+    }
+
+    private func openChain(isHeld: Bool) throws(MediaGraphError) {
+        let chain: DeviceChain
+        do throws(MediaGraphError) { chain = try makeChain(isHeld: isHeld) } catch {
+            position.withLock { $0.loss = error }
+            throw error
+        }
+        chain.add(to: self)
+        position.withLock { position in
+            position.chain = chain
+            (position.loss, position.hasArrived, position.isTrying, position.label) = (nil, false, true, chain.label)
+        }
+        try bring(chain, to: .ready)
+        if !isHeld { position.withLock { $0.isTrying = false } }
+    }
+
+    private func makeChain(isHeld: Bool) throws(MediaGraphError) -> DeviceChain {
+        let settings = settings.current
+        let text = settings.source.isEmpty ? try DefaultDevice.text(settings.kind) : settings.source
+        let isOff = isHeld && settings.reconnect == .gap
+        // Neither holds the element: it holds them.
+        let instance = instance
+        let flow = DeviceFlow(isHeld: isHeld, tellsStatus: isOff, statistics) { event in
+            Node(instance).element.flowed(event)
+        }
+        let chain = try DeviceChain(text, flow)
+        if chain.device.factoryName == "pulsesrc" {
+            chain.device.watchProperty("current-device") { Node(instance).element.deviceMoved() }
+        }
+        return chain
+    }
+
+    /// Throws what the device's elements said when they couldn't.
+    private func bring(_ chain: DeviceChain, to state: State) throws(MediaGraphError) {
+        let isFirst = position.withLock { position in
+            defer { position.isTrying = true }
+            return !position.isTrying
+        }
+        let isDone = chain.go(to: state)
+        let loss = position.withLock { position in
+            if isFirst { position.isTrying = false }
+            return position.loss
+        }
+        guard !isDone else { return }
+        throw loss ?? .noDevice(.init(chain.label, expected: "a device that can be opened", actual: "one that can't"))
+    }
+
+    private func dropChain() {
+        // The node's own until then: what it says while it is taken down is known for its.
+        position.withLock { $0.chain }?.dispose(from: self)
+        position.withLock { position in
+            (position.chain, position.isTrying, position.hasArrived) = (nil, false, false)
+        }
+    }
+
+    // MARK: Between PAUSED and PLAYING
+
+    /// Brings all to the node's state; what the keeper has in its hands it brings there itself.
+    func follow(_ state: State) -> Bool {
+        let isMine = position.withLock { position in
+            position.node = state
+            if state == .playing { position.chain?.flow.touch() }
+            guard !position.isMoving else { return false }
+            position.isMoving = true
+            return true
+        }
+        guard isMine else { return true }
+        followStates()
+        let (loss, isNever) = position.withLock { position in
+            position.isMoving = false
+            return (position.loss, policy == .never)
+        }
+        return loss == nil || !isNever
+    }
+
+    /// Until nobody has asked for another meanwhile.
+    private func followStates() {
+        while true {
+            let (state, chain, standIn) = position.withLock { ($0.node, $0.chain, $0.standIn) }
+            if let chain, !chain.go(to: state) {
+                position.withLock { position in
+                    position.loss = position.loss ?? .deviceGone(.init(chain.label, actual: "it can't be started"))
+                }
+            }
+            if let standIn { standIn.element.setState(state) }
+            if position.withLock({ $0.node == state }) { return }
+        }
+    }
+
+    // MARK: To READY and NULL
+
+    /// PAUSED→READY: what is downstream has let go of its threads.
+    func finish() {
+        let thread = position.withLock { position in
+            position.isStopping = true
+            position.chain?.flow.cut()
+            defer { position.thread = nil }
+            return position.thread
+        }
+        thread?.join()
+        position.withLock { position in
+            (position.isStopping, position.node) = (false, .ready)
+        }
+        show(nil)
+        dropStandIn()
+        dropChain()
+        position.withLock { position in (position.caps, position.loss, position.latency) = (nil, nil, .zero) }
+    }
+
+    func close() {
+        position.withLock { $0.node = .null }
+        dropChain()
+    }
+
+    private func dropStandIn() {
+        let standIn = position.withLock { position in
+            defer { position.standIn = nil }
+            return position.standIn
+        }
+        guard let standIn else { return }
+        standIn.element.setState(.null)
+        remove(standIn.element)
+    }
+
+    // MARK: The keeper's thread
+
+    private func keep() {
+        while true {
+            let stallTimeout = settings.current.stallTimeout
+            switch nextJob(stallTimeout) {
+            case .stop: return
+            case .look: continue
+            case .leave(let loss): leave(loss)
+            case .checkStall: checkStall(stallTimeout)
+            case .attempt: attempt()
+            case .giveUp(let loss): giveUp(loss)
+            case .comeBack: comeBack()
+            }
+            followStates()
+            position.withLock { $0.isMoving = false }
+        }
+    }
+
+    /// Waits until there is something to do.
+    private func nextJob(_ stallTimeout: UInt64) -> DevicePosition.Job {
+        let wait = position.withLock(wakes: false) {
+            $0.next(at: monotonicNanoseconds(), stallTimeout: stallTimeout).wait
+        }
+        var isFirst = true
+        let job = position.wait(timeout: wait) { position -> DevicePosition.Job? in
+            let next = position.next(at: monotonicNanoseconds(), stallTimeout: stallTimeout)
+            switch next.job {
+            case .stop: break
+            case .some: position.isMoving = true
+            case nil:
+                // By now it is to end at some time, or somebody has changed something.
+                let isNews = !isFirst || (wait == nil && next.wait != nil)
+                isFirst = false
+                return isNews ? .look : nil
+            }
+            return next.job
+        }
+        return job ?? .look
+    }
+
+    /// The device has gone.
+    private func leave(_ loss: MediaGraphError) {
+        guard policy != .never else {
+            position.withLock { $0.isOver = true }
+            return fail(loss)
+        }
+        let chain = position.withLock { position in
+            position.loss = loss
+            return position.chain
+        }
+        let caps = pad?.currentCaps
+        chain?.flow.cut()
+        let lostAt = chain?.flow.end
+        dropChain()
+        let time = lostAt ?? element.currentRunningTime ?? .zero
+        position.withLock { position in
+            position.caps = caps?.continuable ?? position.caps
+            position.nextTry = monotonicNanoseconds() + Self.second
+        }
+        standIn(from: lostAt, at: time, loss)
+    }
+
+    /// Something else goes to downstream from now on.
+    private func standIn(from begin: ClockTime?, at time: ClockTime = .zero, _ loss: MediaGraphError) {
+        let (label, latency, known) = position.withLock { ($0.label, $0.latency, $0.caps) }
+        let downstream = pad?.peerCaps()
+        // A picture, or silence, needs a format before the device can tell its own.
+        let caps =
+            known ?? (policy == .slate ? guessedType(downstream).flatMap { Caps.beginning($0, downstream) } : nil)
+        let content = caps.map { filling($0, label) } ?? .gaps
+        guard let standIn = DeviceStandIn.make(content, caps: caps, from: begin, latency: latency) else { return }
+        add(standIn.element)
+        show(standIn.standIn.sourcePad)
+        let isNews = position.withLock { position in
+            position.standIn = standIn
+            position.caps = caps
+            // One that was back, and gave nothing, is still away.
+            defer { position.lostAt = position.lostAt ?? time }
+            return position.lostAt == nil
+        }
+        Self.log.log(.info, element, "away: \(loss)")
+        if isNews { post(DeviceMessage.lost(label, at: time, loss)) }
+        element.postLatencyChanged()
+    }
+
+    private func filling(_ caps: Caps, _ label: String) -> DeviceStandIn.Content {
+        guard policy == .slate else { return .gaps }
+        if let info = AudioInfo(caps) { return .silence(info) }
+        guard let info = VideoInfo(caps), let slate = Slate("\(label) is away", info) else { return .gaps }
+        let rate = info.framesPerSecond
+        return .picture(slate, every: rate.value > 0 ? rate : Fraction(30, 1))
+    }
+
+    /// What a device gives that hasn't been there yet.
+    private func guessedType(_ downstream: Caps?) -> MediaType? {
+        let settings = settings.current
+        guard !settings.source.isEmpty else { return settings.kind == .microphone ? .audio : .video }
+        let made = try? Element(parsing: settings.source)
+        return made?.staticPad("src").flatMap { MediaType($0.queryCaps()) } ?? downstream.flatMap(MediaType.init)
+    }
+
+    /// Is it back? Its first buffer will tell.
+    private func attempt() {
+        do throws(MediaGraphError) {
+            try openChain(isHeld: true)
+            guard let chain = position.withLock({ $0.chain }) else { return }
+            let caps = position.withLock { $0.caps }
+            let output = try chain.choose(caps ?? pad?.peerCaps(), isFixed: caps != nil, in: self)
+            position.withLock { $0.output = output }
+            try bring(chain, to: .paused)
+            let patience = max(settings.current.stallTimeout, 1000) * 1_000_000
+            position.withLock { $0.trialEnd = monotonicNanoseconds() + patience }
+        } catch { giveUp(error) }
+    }
+
+    private func giveUp(_ loss: MediaGraphError?) {
+        Self.log.log(.debug, element, "still away: \(loss.map { "\($0)" } ?? "it can be opened, but says nothing")")
+        position.withLock { $0.loss = loss ?? .deviceGone(.init($0.label, actual: "it says nothing")) }
+        dropChain()
+        position.withLock { $0.nextTry = monotonicNanoseconds() + Self.second }
+    }
+
+    private func comeBack() {
+        let (chain, output, standIn) = position.withLock { ($0.chain, $0.output, $0.standIn) }
+        guard let chain else { return }
+        dropStandIn()
+        show(output)
+        chain.flow.open(from: standIn?.standIn.end ?? .zero)
+        position.withLock { position in (position.isTrying, position.output) = (false, nil) }
+        chain.flow.touch()
+        tellFormat(chain)
+        element.postLatencyChanged()
+    }
+
+    private func checkStall(_ milliseconds: UInt64) {
+        guard let chain = position.withLock({ $0.chain }) else { return }
+        // Whoever waits for downstream hasn't gone.
+        guard pad?.peer?.isTaking != true else { return chain.flow.touch() }
+        leave(
+            .deviceGone(
+                .init(
+                    chain.label, expected: "data at least every \(milliseconds) ms (stall-timeout)",
+                    actual: "none")))
+    }
+}
+
+/// The node for what its children hold: it outlives their threads.
+private struct Node {
+    private let instance: ElementInstance
+    init(_ instance: ElementInstance) { self.instance = instance }
+
+    var element: DeviceSourceElement {
+        ElementClass.implementation(of: instance.element, as: DeviceSourceElement.self)
+    }
+}

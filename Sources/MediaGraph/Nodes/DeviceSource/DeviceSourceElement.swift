@@ -1,0 +1,143 @@
+import Foundation
+import GStreamer
+import Synchronization
+
+/// `devicesource`: a camera, a microphone or any other device's source, in the format that the graph wants, and with what is to
+/// happen when the device goes.
+///
+/// ```
+/// source ! capsfilter ! [conversions]  ─▶ src
+/// stand-in (while the device is away)  ─▶ src
+/// ```
+/// The pad stands for the one or the other: what a device gives goes straight downstream, by no element or thread that wouldn't
+/// be there without.
+final class DeviceSourceElement: BinElement, ConfigurableElement, @unchecked Sendable {
+    // `@unchecked Sendable`: constants, each `Sendable`.
+
+    static let defaultSettings = DeviceSettings()
+    let settings = SettingsStore(defaultSettings)
+    let statistics = NodeStatistics()
+    let absences = DeviceAbsences()
+    /// Who has the device, and where it stands; see `DeviceSourceElement+Keeping`.
+    let position = BlockingMonitor(DevicePosition())
+    private let ghost = Mutex<GhostPad?>(nil)
+
+    static let log = DebugCategory("devicesource", "MediaGraph device source")
+
+    override class var declaration: ElementDeclaration {
+        ElementDeclaration(
+            factoryName: "devicesource", typeName: "GstDeviceSource", longName: "Device source",
+            classification: "Source/Video/Audio/Hardware",
+            summary:
+                "A camera's, a microphone's or another device's stream, through the device's going and coming back",
+            author: NodeDefinition.author, padTemplates: [PadTemplate("src", .source, caps: "ANY")],
+            properties: [
+                .setting(
+                    "source", of: Self.self, \.source, changes: .untilInitialized,
+                    "The device's element with its properties, as a description: v4l2src device=/dev/video0; empty for the default device of its kind"
+                ),
+                .setting(
+                    "kind", of: Self.self, \.kind, changes: .untilInitialized,
+                    "Which default device it is, where source is empty"),
+                .setting(
+                    "reconnect", of: Self.self, \.reconnect, changes: .untilInitialized,
+                    "What happens when the device goes, or isn't there; but for never the graph goes on when it is back"
+                ),
+                .setting(
+                    "stall-timeout", of: Self.self, \.stallTimeout, range: .values(0...3_600_000), changes: .always,
+                    "Milliseconds without data after which the device counts as gone; 0 for any time"),
+                .readOnly("format", of: Self.self, default: "", "Which of the device's formats was picked") {
+                    $0.position.withLock { $0.chain?.format } ?? ""
+                },
+                DeviceAbsences.property(of: Self.self),
+            ],
+            messages: DeviceMessage.declarations, abiVersion: NodeDefinition.abiVersion)
+    }
+
+    override class var speaksForChildren: Bool { true }
+    override class var watchesMessages: Bool { true }
+    override class var decidesClock: Bool { true }
+
+    /// It would go with the device.
+    override var lendsClock: Bool { settings.current.reconnect == .never }
+
+    // MARK: The pad
+
+    /// The bin's pad, which stands for `target` from now on.
+    func show(_ target: Pad?) {
+        ghost.withLock { ghost in ghost?.setTarget(target) }
+    }
+
+    var pad: Pad? { ghost.withLock { $0?.pad } }
+
+    required init(instance: ElementInstance) {
+        super.init(instance: instance)
+        let pad = instance.addGhostPad("src")
+        // One stream, whoever gives it.
+        pad.pad.setStreamID("devicesource/\(UUID().uuidString)")
+        ghost.withLock { $0 = pad }
+    }
+
+    func settingsDidChange(_ property: String) {
+        // Whoever waits for a stall looks again.
+        if property == "stall-timeout" { position.withLock { _ in } }
+    }
+
+    // MARK: States
+
+    override func changeState(_ change: StateChange) -> StateChangeResult {
+        switch change {
+        case .nullToReady:
+            let result = super.changeState(change)
+            guard result != .failure else { return result }
+            statistics.reset()
+            absences.reset()
+            return open() ? .success : .failure
+        case .readyToPaused:
+            let result = super.changeState(change)
+            guard result != .failure else { return result }
+            return begin() ? .noPreroll : .failure
+        case .pausedToPlaying:
+            let result = super.changeState(change)
+            guard result != .failure else { return result }
+            return follow(.playing) ? .success : .failure
+        case .playingToPaused:
+            _ = follow(.paused)
+            return super.changeState(change) == .failure ? .failure : .noPreroll
+        case .pausedToReady:
+            finish()
+            return super.changeState(change)
+        case .readyToNull:
+            close()
+            return super.changeState(change)
+        case .none: return super.changeState(change)
+        }
+    }
+
+    // MARK: What the device's elements say
+
+    override func childPosted(_ message: Message) -> Bool {
+        switch message.kind {
+        case .error(let report): return childFailed(message, report)
+        // While it is tried whether the device is back, nobody wants to hear that it isn't.
+        case .warning: return !position.withLock { $0.isTrying }
+        case .other("clock-provide"): return lendsClock
+        case .clockLost: return lendsClock
+        default: return true
+        }
+    }
+
+    /// Ends the graph.
+    func fail(_ error: MediaGraphError, debug: String = "") {
+        let problem: ElementProblem =
+            switch error.code {
+            case .noDevice: .notFound
+            case .deviceBusy: .busy
+            case .notPermitted: .notAuthorized
+            case .unsupported: .notNegotiated
+            case .invalidParameter: .settings
+            default: .read
+            }
+        postError(problem, "\(error)", debug: debug, details: error.details)
+    }
+}

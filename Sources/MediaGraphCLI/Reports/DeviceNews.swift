@@ -1,0 +1,22 @@
+import Foundation
+import MediaGraph
+
+/// What a run says of its devices.
+enum DeviceNews {
+    /// A line; `nil` for anything else.
+    static func line(_ event: GraphEvent) -> String? {
+        switch event {
+        case .deviceFormat(let node, let device, let format):
+            TextWidth.printable("\(node): \(device) gives \(format)")
+        case .deviceLost(let node, let device, let time, let reason):
+            TextWidth.printable("\(node): \(device) is away since \(text(time)): \(reason)")
+        case .deviceBack(let node, let device, let lostAt, let backAt):
+            TextWidth.printable(
+                "\(node): \(device) is back at \(text(backAt)), "
+                    + String(format: "after a gap of %.2f s", backAt.seconds - lostAt.seconds))
+        default: nil
+        }
+    }
+
+    private static func text(_ time: ClockTime) -> String { String(format: "%.2f s", time.seconds) }
+}

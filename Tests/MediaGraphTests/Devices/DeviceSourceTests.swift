@@ -1,0 +1,377 @@
+import GStreamer
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import MediaGraph
+
+/// `devicesource`: devices that go, come back, say nothing, or were never there.
+@Suite struct DeviceSourceTests {
+    init() throws { try Nodes.register() }
+
+    private struct Seen: Sendable {
+        var time: ClockTime
+        var duration: ClockTime
+        /// When the device made it; `nil` for what stands in for it.
+        var made: UInt64?
+        var end: ClockTime { ClockTime(nanoseconds: time.nanoseconds + duration.nanoseconds) }
+    }
+
+    /// A graph with a device, and what leaves its node.
+    private struct Run {
+        let device: PluggableDevice
+        let graph: Graph
+        let seen = Log<Seen>()
+        let events = Log<GraphEvent>()
+
+        init(
+            _ properties: String, _ state: PluggableDevice.State = .there, name: String = #function,
+            then: String = "fakesink sync=false"
+        ) throws {
+            device = PluggableDevice(name, state)
+            graph = try Graph(
+                "devicesource name=d \(properties) source=\"testcamera device=\\\"\(name)\\\"\" ! \(then)")
+            graph.listen { [events] in events.add($0) }
+            try graph.element("d").staticPad("src")?.observeBuffers { [seen] buffer in
+                seen.add(
+                    Seen(
+                        time: buffer.presentationTimestamp ?? .zero, duration: buffer.duration ?? .zero,
+                        made: buffer.made))
+            }
+        }
+
+        var frames: Int { seen.all.count { $0.made != nil } }
+        var slates: Int { seen.all.count { $0.made == nil } }
+
+        /// Waits for so many more frames of the device.
+        func deviceGives(_ count: Int = 3) -> Bool {
+            let before = frames
+            return waitUntil { frames >= before + count }
+        }
+
+        var lost: [(device: String, at: ClockTime, reason: String)] {
+            events.all.compactMap {
+                if case .deviceLost(_, let device, let at, let reason) = $0 { (device, at, reason) } else { nil }
+            }
+        }
+
+        var back: [(lostAt: ClockTime, backAt: ClockTime)] {
+            events.all.compactMap {
+                if case .deviceBack(_, _, let lostAt, let backAt) = $0 { (lostAt, backAt) } else { nil }
+            }
+        }
+
+        var stats: Structure { get throws { try graph.element("d").property("stats", as: Structure.self) } }
+    }
+
+    private func failure(_ graph: Graph) async -> MediaGraphError? {
+        do {
+            _ = try await graph.waitUntilEnd()
+            return nil
+        } catch GraphError.failed(let failure) { return failure.cause } catch { return nil }
+    }
+
+    // MARK: never
+
+    @Test("DV-2 a device that is unplugged ends the graph with its own error, which names it")
+    func unplugged() async throws {
+        let run = try Run("")
+        try await run.graph.start()
+        #expect(run.deviceGives())
+        run.device.state = .missing
+        let error = try #require(await failure(run.graph))
+        #expect(error.code == .deviceGone)
+        #expect(error.detail.subject == #function)
+        await run.graph.stop()
+    }
+
+    @Test(
+        "DV-2 a device that can't be opened has its own error, by what is wrong with it",
+        arguments: [
+            (PluggableDevice.State.missing, MediaGraphError.Code.noDevice), (.busy, .deviceBusy),
+            (.forbidden, .notPermitted),
+        ])
+    func cannotBeOpened(state: PluggableDevice.State, code: MediaGraphError.Code) async throws {
+        let run = try Run("", state, name: "closed \(code)")
+        let error = try await #require(throws: GraphError.self) { try await run.graph.start() }
+        guard case .failed(let failure) = error else { throw error }
+        #expect(failure.cause?.code == code)
+        #expect(failure.cause?.detail.subject == "closed \(code)")
+        await run.graph.stop()
+    }
+
+    @Test("DV-2 a device that says nothing for stall-timeout is gone", arguments: ["never", "slate"])
+    func stalls(policy: String) async throws {
+        let run = try Run("reconnect=\(policy) stall-timeout=300", name: "stall \(policy)")
+        try await run.graph.start()
+        #expect(run.deviceGives())
+        run.device.state = .silent
+        if policy == "never" {
+            let error = try #require(await failure(run.graph))
+            #expect(error.code == .deviceGone)
+            #expect(error.detail.expected.contains("300 ms") && error.detail.subject == "stall never")
+        } else {
+            #expect(waitUntil { run.lost.count == 1 && run.slates > 3 })
+            run.device.state = .there
+            #expect(run.deviceGives())
+        }
+        await run.graph.stop()
+    }
+
+    @Test("DV-2 a device that waits for a slow reader hasn't stalled")
+    func slowReader() async throws {
+        let holds = Mutex(true)
+        let run = try Run("stall-timeout=200", then: "fakesink name=end sync=false")
+        let held = Atomic<Bool>(false)
+        try run.graph.element("end").staticPad("sink")?.observeBuffers { _ in
+            held.store(true, ordering: .relaxed)
+            while holds.withLock({ $0 }) { sleepBriefly() }
+        }
+        try await run.graph.start()
+        #expect(waitUntil { held.load(ordering: .relaxed) })
+        let begin = monotonicNanoseconds()
+        _ = waitUntil { monotonicNanoseconds() > begin + 800_000_000 }
+        holds.withLock { $0 = false }
+        #expect(run.deviceGives())
+        await run.graph.stop()
+    }
+
+    // MARK: slate
+
+    @Test(
+        "DV-2 with reconnect=slate black pictures stand in at the stream's rate; when the device is back the graph goes on, the gap reported and counted"
+    )
+    func slate() async throws {
+        let run = try Run("reconnect=slate")
+        try await run.graph.start()
+        for round in 1...2 {
+            #expect(run.deviceGives())
+            run.device.state = .missing
+            let before = run.slates
+            #expect(waitUntil { run.slates >= before + 5 })
+            #expect(run.lost.count == round)
+            run.device.state = .there
+            #expect(run.deviceGives())
+            #expect(run.back.count == round)
+        }
+        let stats = try run.stats
+        await run.graph.stop()
+        #expect(run.lost.allSatisfy { $0.device == #function })
+
+        let seen = run.seen.all
+        // No time is given twice, and none of it runs back.
+        for (a, b) in zip(seen, seen.dropFirst()) { #expect(b.time.nanoseconds + 1 >= a.end.nanoseconds) }
+        for (a, b) in zip(seen, seen.dropFirst()) where a.made == nil && b.made == nil {
+            #expect(b.time.nanoseconds == a.end.nanoseconds)
+        }
+        // What is reported is what there was.
+        let edges = zip(seen, seen.dropFirst()).filter { $0.made == nil && $1.made != nil }
+        #expect(run.back.map(\.backAt) == edges.map { $0.1.time })
+        let losses = zip(seen, seen.dropFirst()).filter { $0.made != nil && $1.made == nil }
+        #expect(run.back.map(\.lostAt) == losses.map { $0.0.end })
+        let missing = run.back.reduce(0) { $0 + $1.backAt.nanoseconds - $1.lostAt.nanoseconds }
+        #expect(stats["gaps"] == UInt64(2) && stats["gap-time"] == missing)
+        #expect(stats["frames"] == UInt64(run.frames))
+    }
+
+    @Test("DV-2 a device that isn't there at the start is waited for", arguments: ["slate", "gap"])
+    func missingAtStart(policy: String) async throws {
+        // What stands in at first has the format that downstream wants.
+        let run = try Run(
+            "reconnect=\(policy)", .missing, name: "late \(policy)",
+            then: "video/x-raw, width=64, height=48 ! fakesink sync=false")
+        try await run.graph.start()
+        if policy == "slate" { #expect(waitUntil { run.slates >= 3 }) }
+        #expect(waitUntil { run.lost.count == 1 })
+        run.device.state = .there
+        #expect(run.deviceGives())
+        #expect(run.back.count == 1)
+        await run.graph.stop()
+        if policy == "gap" { #expect(run.slates == 0) }
+    }
+
+    @Test("DV-2 a device that comes back with data that it doesn't give isn't taken for one that is back")
+    func silentReturn() async throws {
+        let run = try Run("reconnect=slate stall-timeout=300")
+        try await run.graph.start()
+        #expect(run.deviceGives())
+        run.device.state = .missing
+        #expect(waitUntil { run.slates >= 3 })
+        run.device.state = .silent
+        let openings = run.device.openings.load(ordering: .relaxed)
+        #expect(waitUntil { run.device.openings.load(ordering: .relaxed) >= openings + 2 })
+        #expect(run.back.isEmpty)
+        run.device.state = .there
+        #expect(run.deviceGives() && run.back.count == 1)
+        await run.graph.stop()
+    }
+
+    @Test("DV-2 stopping works at any moment, also while the device is away", arguments: 0..<6)
+    func stops(moment: Int) async throws {
+        let run = try Run("reconnect=\(moment % 2 == 0 ? "slate" : "gap")", name: "stop \(moment)")
+        try await run.graph.start()
+        #expect(run.deviceGives(1))
+        run.device.state = .missing
+        if moment >= 2 { #expect(waitUntil { run.lost.count == 1 }) }
+        if moment >= 4 { run.device.state = .there }
+        await run.graph.stop()
+        #expect(run.graph.pipeline.state == .null)
+    }
+
+    @Test("DV-2 a pause while the device is away goes on, and the device is found behind it")
+    func pauses() async throws {
+        let run = try Run("reconnect=slate")
+        try await run.graph.start()
+        #expect(run.deviceGives())
+        run.device.state = .missing
+        #expect(waitUntil { run.slates >= 2 })
+        run.graph.pipeline.setState(.paused)
+        run.device.state = .there
+        run.graph.pipeline.setState(.playing)
+        #expect(run.deviceGives())
+        await run.graph.stop()
+    }
+
+    // MARK: gap
+
+    private struct Recorder: VideoConsumer {
+        let log: Log<String>
+        func statusChanged(isOn: Bool) { log.add(isOn ? "on" : "off") }
+        func receive(_ frame: borrowing VideoFrame) { if log.all.last != "frames" { log.add("frames") } }
+    }
+
+    @Test("DV-2 with reconnect=gap a pipe's status goes off and on, and nothing comes between")
+    func gap() async throws {
+        let run = try Run("reconnect=gap", then: "rawdatapipe name=p")
+        let log = Log<String>()
+        try run.graph.rawDataPipe("p").attach(Recorder(log: log))
+        try await run.graph.start()
+        #expect(run.deviceGives())
+        run.device.state = .missing
+        #expect(waitUntil { log.all.last == "off" })
+        run.device.state = .there
+        #expect(waitUntil { log.all.count == 5 })
+        await run.graph.stop()
+        #expect(log.all.prefix(5) == ["on", "frames", "off", "on", "frames"])
+        #expect(run.slates == 0)
+    }
+
+    @Test(
+        "DV-2 a camera of a session that goes and comes back: another user's pipe of it goes off, on, and on with frames"
+    )
+    func session() async throws {
+        let device = PluggableDevice(#function)
+        let room = "\"\(#function)\""
+        let alice = try Graph(
+            """
+            devicesource reconnect=gap source="testcamera device=\\"\(#function)\\"" ! call.camera
+            mediasession name=call room=\(room) user=alice
+            """)
+        let bob = try Graph("mediasession name=call room=\(room) user=bob  call.video_alice ! rawdatapipe name=p")
+        let log = Log<String>()
+        try bob.rawDataPipe("p").attach(Recorder(log: log))
+        try await bob.start()
+        try await alice.start()
+        #expect(waitUntil { log.all == ["on", "frames"] })
+        device.state = .missing
+        #expect(waitUntil { log.all.last == "off" })
+        device.state = .there
+        #expect(waitUntil { log.all.count == 5 })
+        await alice.stop()
+        await bob.stop()
+        #expect(log.all.prefix(5) == ["on", "frames", "off", "on", "frames"])
+    }
+
+    // MARK: In step
+
+    @Test("DV-2 picture and sound of a device that was unplugged meet again within 20 ms")
+    func inStep() async throws {
+        let device = PluggableDevice(#function)
+        let graph = try Graph(
+            """
+            devicesource name=v reconnect=slate source="testcamera device=\\"\(#function)\\"" ! fakesink sync=false
+            devicesource name=a reconnect=slate source="testmicrophone device=\\"\(#function)\\"" ! fakesink sync=false
+            """)
+        let seen = ["v": Log<Seen>(), "a": Log<Seen>()]
+        for (name, log) in seen {
+            try graph.element(name).staticPad("src")?.observeBuffers {
+                log.add(Seen(time: $0.presentationTimestamp ?? .zero, duration: $0.duration ?? .zero, made: $0.made))
+            }
+        }
+        func count(_ name: String) -> Int { seen[name]!.all.count { $0.made != nil } }
+        try await graph.start()
+        #expect(waitUntil { count("v") > 3 && count("a") > 10 })
+        device.state = .missing
+        #expect(waitUntil { seen.values.allSatisfy { $0.all.last?.made == nil } })
+        let before = (count("v"), count("a"))
+        device.state = .there
+        #expect(waitUntil { count("v") > before.0 + 10 && count("a") > before.1 + 30 })
+        await graph.stop()
+        // How long after its running time each was made: the least of many is free of what a busy machine adds.
+        func lag(_ name: String, _ skipped: Int) -> Int64 {
+            seen[name]!.all.filter { $0.made != nil }.dropFirst(skipped).map {
+                Int64($0.made!) - Int64($0.end.nanoseconds)
+            }
+            .min()!
+        }
+        #expect(abs(lag("v", before.0) - lag("a", before.1)) < 20_000_000)
+        // Silence has filled the time: no sample is missing but from the last block to the loss.
+        let sound = seen["a"]!.all
+        for (a, b) in zip(sound, sound.dropFirst()) where a.made == nil && b.made == nil {
+            #expect(b.time == a.end)
+        }
+    }
+
+    // MARK: Formats, clock, latency
+
+    @Test("DV-1 what the graph wants is what leaves, and what was picked is said")
+    func format() async throws {
+        let run = try Run("", then: "video/x-raw, format=NV12, width=32, height=24 ! fakesink name=end sync=false")
+        try await run.graph.start()
+        #expect(run.deviceGives(0) && waitUntil { !run.seen.all.isEmpty })
+        let caps = try #require(try run.graph.element("end").staticPad("sink")?.currentCaps)
+        #expect(VideoInfo(caps)?.width == 32)
+        #expect(try run.graph.element("d").property("format", as: String.self) == "I420 64×48@30")
+        #expect(
+            run.events.all.contains {
+                if case .deviceFormat("d", #function, "I420 64×48@30") = $0 { true } else { false }
+            })
+        await run.graph.stop()
+    }
+
+    @Test("EL-3 a device's latency is told, and what stands in for it has the same")
+    func latency() async throws {
+        let run = try Run("reconnect=slate", then: "fakesink name=end sync=false")
+        try await run.graph.start()
+        #expect(run.deviceGives())
+        let frame = ClockTime.frame(1, at: Fraction(30, 1))
+        let end = try #require(try run.graph.element("end").staticPad("sink"))
+        #expect(try #require(end.upstreamLatency()).isLive && end.upstreamLatency()?.minimum == frame)
+        run.device.state = .missing
+        #expect(waitUntil { run.slates > 1 })
+        #expect(try #require(end.upstreamLatency()).isLive && end.upstreamLatency()?.minimum == frame)
+        await run.graph.stop()
+    }
+
+    @Test("DV-2 end-of-stream that is asked for while the device is away ends the graph")
+    func end() async throws {
+        let run = try Run("reconnect=slate")
+        try await run.graph.start()
+        #expect(run.deviceGives())
+        run.device.state = .missing
+        #expect(waitUntil { run.slates > 1 })
+        run.graph.requestEndOfStream()
+        guard case .endOfStream = try await run.graph.waitUntilEnd() else {
+            Issue.record("it ended otherwise")
+            return
+        }
+        await run.graph.stop()
+    }
+
+    @Test("GR-2 check looks into a devicesource's source")
+    func check() throws {
+        let text = Description("devicesource source=\"v4l2srk device=/dev/video0\" ! fakesink")
+        let found = try Graph.diagnose(text)
+        #expect(found.contains { $0.message.contains("in source: no element \"v4l2srk\"") })
+    }
+}

@@ -1,0 +1,16 @@
+import CGStreamer
+import GStreamer
+
+extension BufferAccess {
+    /// Puts bytes into a buffer that nobody else has.
+    public func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) {
+        gst_buffer_fill(raw, gsize(offset), bytes.baseAddress, gsize(bytes.count))
+    }
+
+    /// Some of its bytes; fewer where it has no more.
+    public func bytes(_ range: Range<Int>) -> [UInt8] {
+        var result = [UInt8](repeating: 0, count: range.count)
+        let count = gst_buffer_extract(raw, gsize(range.lowerBound), &result, gsize(range.count))
+        return Array(result.prefix(Int(count)))
+    }
+}

@@ -1,0 +1,154 @@
+import GStreamer
+import MediaGraph
+import Synchronization
+
+/// A device that a test plugs in and pulls out: it fails as V4L2's and ALSA's elements do.
+///
+/// Its elements are `testcamera device=NAME` (64×48, 30 frames a second, brightness 200) and `testmicrophone device=NAME`
+/// (48000 Hz mono, blocks of 10 ms). The first eight bytes of each buffer are the monotonic time at which it was made.
+public final class PluggableDevice: Sendable {
+    public enum State: Sendable {
+        case there, missing, busy, forbidden
+        /// It can be opened, and says nothing.
+        case silent
+    }
+
+    private static let all = Mutex<[String: PluggableDevice]>([:])
+
+    public let name: String
+    private let current: Mutex<State>
+    /// How often it was opened.
+    public let openings = Atomic<Int>(0)
+
+    public init(_ name: String, _ state: State = .there) {
+        self.name = name
+        current = Mutex(state)
+        Self.all.withLock { $0[name] = self }
+        // Both copies of a class are the same.
+        try? ElementClass.register(PluggableCamera.self, in: nil)
+        try? ElementClass.register(PluggableMicrophone.self, in: nil)
+    }
+
+    public var state: State {
+        get { current.withLock { $0 } }
+        set { current.withLock { $0 = newValue } }
+    }
+
+    static func named(_ name: String) -> PluggableDevice? { all.withLock { $0[name] } }
+}
+
+/// `@unchecked Sendable`: `next` belongs to the streaming thread; the rest is atomic or locks.
+class PluggableSource: PushSource, ConfigurableElement, @unchecked Sendable {
+    struct Settings: Sendable {
+        var device = ""
+    }
+
+    static let defaultSettings = Settings()
+    let settings = SettingsStore(defaultSettings)
+    private let alarm = ClockAlarm()
+    private let isInterrupted = Atomic<Bool>(false)
+    private var next = ClockTime.zero
+
+    class var step: ClockTime { .zero }
+    class var caps: String { "" }
+    class var payload: (size: Int, value: UInt8) { (0, 0) }
+
+    static func declare(_ name: String, _ typeName: String, caps: String) -> ElementDeclaration {
+        ElementDeclaration(
+            factoryName: name, typeName: typeName, longName: "Test device", classification: "Source",
+            summary: "A device that a test plugs in and pulls out", author: "MediaGraph's tests",
+            padTemplates: [PadTemplate("src", .source, caps: caps)],
+            properties: [.setting("device", of: PluggableSource.self, \.device, "Which")], abiVersion: 1)
+    }
+
+    private var device: PluggableDevice? { PluggableDevice.named(settings.current.device) }
+
+    override func changeState(_ change: StateChange) -> StateChangeResult {
+        if case .nullToReady = change {
+            device?.openings.wrappingAdd(1, ordering: .relaxed)
+            switch device?.state {
+            case .there, .silent: break
+            case .busy: return refuse(.busy, "Device is busy.")
+            case .forbidden: return refuse(.notAuthorized, "Could not open device for reading and writing.")
+            case .missing, nil: return refuse(.notFound, "Cannot identify device.")
+            }
+        }
+        return super.changeState(change)
+    }
+
+    private func refuse(_ problem: ElementProblem, _ text: String) -> StateChangeResult {
+        postError(problem, text)
+        return .failure
+    }
+
+    override func start() -> Bool {
+        next = .zero
+        return true
+    }
+
+    override func unlock() {
+        isInterrupted.store(true, ordering: .relaxed)
+        alarm.cancel()
+    }
+
+    override func unlockStop() { isInterrupted.store(false, ordering: .relaxed) }
+
+    override var latency: (isLive: Bool, minimum: ClockTime, maximum: ClockTime?) { (true, Self.step, nil) }
+
+    override func create(_ buffer: inout Buffer?) -> FlowReturn {
+        if next == .zero {
+            setCaps(Caps(Self.caps)!)
+            next = element.currentRunningTime ?? .zero
+        }
+        while true {
+            let end = ClockTime(nanoseconds: next.nanoseconds + Self.step.nanoseconds)
+            alarm.wait(for: end, of: element) { isInterrupted.load(ordering: .relaxed) }
+            if isInterrupted.load(ordering: .relaxed) { return .flushing }
+            let begin = next
+            next = end
+            switch device?.state {
+            case .silent: continue
+            case .there: break
+            default:
+                postError(.read, "Could not read from resource.")
+                return .error
+            }
+            let (size, value) = Self.payload
+            guard let filled = Buffer(filledWith: value, count: size) else { return .error }
+            filled.access.stamp()
+            filled.access.presentationTimestamp = begin
+            filled.access.duration = Self.step
+            buffer = consume filled
+            return .ok
+        }
+    }
+}
+
+final class PluggableCamera: PluggableSource, @unchecked Sendable {
+    override class var step: ClockTime { .frame(1, at: Fraction(30, 1)) }
+    override class var caps: String { "video/x-raw, format=I420, width=64, height=48, framerate=30/1" }
+    override class var payload: (size: Int, value: UInt8) { (64 * 48 * 3 / 2, 200) }
+    override class var declaration: ElementDeclaration { declare("testcamera", "MediaGraphTestCamera", caps: caps) }
+}
+
+final class PluggableMicrophone: PluggableSource, @unchecked Sendable {
+    override class var step: ClockTime { .milliseconds(10) }
+    override class var caps: String { "audio/x-raw, format=S16LE, layout=interleaved, rate=48000, channels=1" }
+    override class var payload: (size: Int, value: UInt8) { (960, 7) }
+    override class var declaration: ElementDeclaration {
+        declare("testmicrophone", "MediaGraphTestMicrophone", caps: caps)
+    }
+}
+
+extension BufferAccess {
+    fileprivate func stamp() {
+        withUnsafeBytes(of: monotonicNanoseconds()) { write($0, at: 0) }
+    }
+
+    /// When a `PluggableDevice` made it; `nil` for what somebody else did.
+    public var made: UInt64? {
+        let bytes = bytes(0..<16)
+        guard bytes.count == 16, bytes[8] == 200 || bytes[8] == 7, bytes[15] == bytes[8] else { return nil }
+        return bytes.withUnsafeBytes { $0.loadUnaligned(as: UInt64.self) }
+    }
+}
