@@ -1,12 +1,12 @@
 import CGStreamer
 
 /// How a buffer's planes lie in it (`GstVideoMeta`), for whoever carries it elsewhere. A value.
-public struct VideoLayout: Sendable, Hashable, Codable {
+public struct VideoLayout: Sendable, Hashable {
     private var format: UInt32
     private var width, height: UInt32
     private var planes: [Plane]
 
-    private struct Plane: Sendable, Hashable, Codable {
+    private struct Plane: Sendable, Hashable {
         var offset: UInt
         var stride: Int32
     }
@@ -17,6 +17,26 @@ public struct VideoLayout: Sendable, Hashable, Codable {
         let offsets = [meta.offset.0, meta.offset.1, meta.offset.2, meta.offset.3]
         let strides = [meta.stride.0, meta.stride.1, meta.stride.2, meta.stride.3]
         planes = zip(offsets, strides).prefix(Int(min(meta.n_planes, 4))).map { Plane(offset: UInt($0), stride: $1) }
+    }
+
+    /// As many as `words` are at most.
+    public static let mostWords = 2 + 4 * 2
+
+    /// All of it, in numbers.
+    public var words: [UInt64] {
+        [UInt64(format), UInt64(width) << 32 | UInt64(height)]
+            + planes.flatMap { [UInt64($0.offset), UInt64(UInt32(bitPattern: $0.stride))] }
+    }
+
+    /// `nil` for what `words` never says.
+    public init?(words: [UInt64]) {
+        guard (2...Self.mostWords).contains(words.count), words.count % 2 == 0, let format = UInt32(exactly: words[0])
+        else { return nil }
+        self.format = format
+        (width, height) = (UInt32(words[1] >> 32), UInt32(truncatingIfNeeded: words[1]))
+        planes = stride(from: 2, to: words.count, by: 2).map {
+            Plane(offset: UInt(words[$0]), stride: Int32(truncatingIfNeeded: words[$0 + 1]))
+        }
     }
 
     fileprivate func add(to buffer: UnsafeMutablePointer<GstBuffer>) {

@@ -25,6 +25,9 @@ public final class LocalSocket: @unchecked Sendable {
         case closed
     }
 
+    /// In bytes: `sockaddr_un` has no room for more.
+    public static let longestPath = 107
+
     /// The longest message.
     private static let limit = 1 << 16
 
@@ -73,12 +76,38 @@ public final class LocalSocket: @unchecked Sendable {
         return socket
     }
 
-    /// The next who connects; waits. `nil` after `close`.
-    public func accept() -> LocalSocket? {
-        while waitForInput() {
-            if let raw = g_socket_accept(self.raw, nil, nil) { return LocalSocket(taking: raw) }
+    /// True when whoever had a socket at this path is gone. Nobody is disturbed: a socket of another kind is refused by one that
+    /// somebody has for its kind (EPROTOTYPE), whether or not it listens, or has room for more.
+    public static func isAbandoned(_ path: String) -> Bool {
+        guard let raw = g_socket_new(G_SOCKET_FAMILY_UNIX, G_SOCKET_TYPE_STREAM, G_SOCKET_PROTOCOL_DEFAULT, nil) else {
+            return false
         }
-        return nil
+        let socket = LocalSocket(taking: raw)
+        let address = address(path)
+        defer { g_object_unref(address) }
+        var error: UnsafeMutablePointer<GError>?
+        defer { free(error) }
+        return g_socket_connect(socket.raw, address, nil, &error) == 0
+            && g_error_matches(error, g_io_error_quark(), Int32(G_IO_ERROR_CONNECTION_REFUSED.rawValue)) != 0
+    }
+
+    public enum Accepted {
+        case connected(LocalSocket)
+        /// In that time, or there were no descriptors.
+        case nobody
+        case closed
+    }
+
+    /// The next who connects; waits so many microseconds.
+    public func accept(timeout: Int64) -> Accepted {
+        let isThere =
+            g_socket_condition_timed_wait(raw, GIOCondition(rawValue: G_IO_IN.rawValue), gint64(timeout), end, nil) != 0
+        guard g_cancellable_is_cancelled(end) == 0 else { return .closed }
+        guard isThere else { return .nobody }
+        if let raw = g_socket_accept(self.raw, nil, nil) { return .connected(LocalSocket(taking: raw)) }
+        // Whoever waits is still there: not at once again.
+        g_usleep(100_000)
+        return .nobody
     }
 
     /// Never waits. The descriptor stays the caller's.

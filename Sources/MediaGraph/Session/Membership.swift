@@ -37,4 +37,10 @@ final class Membership: RoomMember {
         guard isNew else { return }
         owner.post(SessionMessage.stream(key, on: isOn, room: room.name))
     }
+
+    func isAlone(because error: MediaGraphError) {
+        owner.postWarning(
+            .openReadWrite,
+            "room \"\(room.name)\" is this program's alone: \(error); \(RoomDirectory.mend)")
+    }
 }

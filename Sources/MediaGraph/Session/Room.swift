@@ -8,17 +8,25 @@ protocol RoomMember: AnyObject, Sendable {
     func left(_ user: String)
     /// Somebody's stream, the member's own too, has started or stopped being sent.
     func streamChanged(_ key: StreamKey, isOn: Bool)
+    /// Other processes can't be reached: those who are here are all.
+    func isAlone(because error: MediaGraphError)
 }
 
 /// The users of a room in this process, and their streams, which are there before their users: to read one is to subscribe.
 final class Room: Sendable {
     private struct State: Sendable {
         var members: [String: any RoomMember] = [:]
-        var streams: [StreamKey: RoomStream] = [:]
+        /// As long as somebody has them.
+        var streams: [StreamKey: StreamReference] = [:]
         /// Those that are being sent, in whatever process.
         var sending: Set<StreamKey> = []
-        /// To the other processes, while anybody is here; `nil` too where there is no way to them.
-        var link: RoomLink?
+        /// While anybody is here.
+        var reach: Reach?
+
+        var link: RoomLink? { if case .others(let link) = reach { link } else { nil } }
+        func streams(where isMeant: (RoomStream) -> Bool) -> [RoomStream] {
+            streams.values.compactMap(\.stream).filter(isMeant)
+        }
 
         /// Those who are here but for one, in the order of their names.
         func others(than user: String) -> [any RoomMember] {
@@ -26,14 +34,28 @@ final class Room: Sendable {
         }
     }
 
+    /// How far the room goes: until everybody has left, as it was when the first came.
+    private enum Reach: Sendable {
+        /// To the other processes.
+        case others(RoomLink)
+        /// Not out of this process: a room of this process alone is one too.
+        case nobody(MediaGraphError)
+    }
+
     private struct Reference: Sendable {
         weak var room: Room?
+    }
+
+    private struct StreamReference: Sendable {
+        weak var stream: RoomStream?
     }
 
     private static let rooms = Mutex<[String: Reference]>([:])
 
     let name: String
     private let state = Mutex(State())
+    /// Held through the whole of one user's coming or going, files and sockets too; never while members are told.
+    private let door = Mutex(())
     private let shareFloor = ShareFloor()
 
     private init(_ name: String) { self.name = name }
@@ -52,33 +74,43 @@ final class Room: Sendable {
     /// Those who are there are told of the new one, and the new one of them. Throws `alreadyInUse` for a name that somebody
     /// has, in whatever process.
     func join(_ member: any RoomMember) throws(MediaGraphError) {
+        let (reach, remote) = try door.withLock { _ throws(MediaGraphError) in try enter(member) }
+        let others = state.withLock { $0.others(than: member.user) }
+        for other in others { other.joined(member.user) }
+        for user in (others.map(\.user) + remote).sorted() { member.joined(user) }
+        for key in state.withLock({ $0.sending }) { member.streamChanged(key, isOn: true) }
+        if case .nobody(let error) = reach { member.isAlone(because: error) }
+    }
+
+    private func enter(_ member: any RoomMember) throws(MediaGraphError) -> (Reach, remote: [String]) {
         let isFree = state.withLock { state in
             guard state.members[member.user] == nil else { return false }
             state.members[member.user] = member
             return true
         }
         guard isFree else { throw .nameTaken(member.user) }
-        var remote: [String] = []
-        do throws(MediaGraphError) { remote = try link()?.join(member.user) ?? [] } catch {
+        let reach = reach()
+        guard case .others(let link) = reach else { return (reach, []) }
+        do throws(MediaGraphError) { return (reach, try link.join(member.user)) } catch {
             state.withLock { $0.members[member.user] = nil }
+            unlinkIfEmpty()
             throw error
         }
-        let others = state.withLock { $0.others(than: member.user) }
-        for other in others { other.joined(member.user) }
-        for user in (others.map(\.user) + remote).sorted() { member.joined(user) }
-        for key in state.withLock({ $0.sending }) { member.streamChanged(key, isOn: true) }
     }
 
     func leave(_ member: any RoomMember) {
-        let left = state.withLock { state -> (others: [any RoomMember], link: RoomLink?)? in
-            guard state.members[member.user] === member else { return nil }
-            state.members[member.user] = nil
-            return (state.others(than: member.user), state.link)
+        let others = door.withLock { _ -> [any RoomMember]? in
+            let wasThere = state.withLock { state in
+                guard state.members[member.user] === member else { return false }
+                state.members[member.user] = nil
+                return true
+            }
+            guard wasThere else { return nil }
+            state.withLock { $0.link }?.leave(member.user)
+            unlinkIfEmpty()
+            return state.withLock { $0.others(than: member.user) }
         }
-        guard let left else { return }
-        left.link?.leave(member.user)
-        if left.others.isEmpty { unlink() }
-        for other in left.others { other.left(member.user) }
+        for other in others ?? [] { other.left(member.user) }
     }
 
     /// A member's stream has started or stopped being sent.
@@ -103,27 +135,28 @@ final class Room: Sendable {
 
     // MARK: Other processes
 
-    private func link() throws(MediaGraphError) -> RoomLink? {
-        if let link = state.withLock({ $0.link }) { return link }
+    private func reach() -> Reach {
+        if let reach = state.withLock({ $0.reach }) { return reach }
         do throws(MediaGraphError) {
             let link = try RoomLink(room: name, events: self)
-            state.withLock { $0.link = link }
-            try link.start()
-            return link
+            // Before it tells anything.
+            state.withLock { $0.reach = .others(link) }
+            link.start()
+            return .others(link)
         } catch {
-            // A room of this process alone is one too.
-            RoomLink.log.log(.warning, nil, "room \(name) is this process's alone: \(error)")
-            return nil
+            state.withLock { $0.reach = .nobody(error) }
+            return .nobody(error)
         }
     }
 
-    private func unlink() {
-        let link = state.withLock { state -> RoomLink? in
+    private func unlinkIfEmpty() {
+        let left = state.withLock { state -> (link: RoomLink?, streams: [RoomStream])? in
             guard state.members.isEmpty else { return nil }
-            defer { state.link = nil }
-            return state.link
+            defer { (state.reach, state.sending) = (nil, []) }
+            return (state.link, state.streams(where: { _ in true }))
         }
-        link?.stop()
+        left?.link?.stop()
+        for stream in left?.streams ?? [] { stream.end() }
     }
 
     // MARK: Streams
@@ -132,14 +165,15 @@ final class Room: Sendable {
     func begin(_ key: StreamKey) throws(MediaGraphError) {
         guard key.kind.isShare else { return }
         let link = state.withLock { $0.link }
-        try shareFloor.take(key) { link?.claimShare(key.user) }
+        try shareFloor.take(key) { () throws(MediaGraphError) in try link?.claimShare(key.user) }
     }
 
     func stream(_ key: StreamKey) -> RoomStream {
         state.withLock { state in
-            if let stream = state.streams[key] { return stream }
+            if let stream = state.streams[key]?.stream { return stream }
+            state.streams = state.streams.filter { $0.value.stream != nil }
             let stream = RoomStream(key, room: name) { [weak self] in self?.demandChanged(key) }
-            state.streams[key] = stream
+            state.streams[key] = StreamReference(stream: stream)
             return stream
         }
     }
@@ -150,21 +184,25 @@ extension Room: RoomLinkEvents {
         for member in state.withLock({ $0.others(than: user) }) { member.joined(user) }
     }
 
-    func remoteStreamChanged(_ key: StreamKey, isOn: Bool) { tell(key, isOn: isOn) }
+    func remoteStreamChanged(_ key: StreamKey, isOn: Bool) {
+        if key.kind.isShare { shareFloor.askAgain() }
+        tell(key, isOn: isOn)
+    }
 
     func remoteLeft(_ user: String) {
         let (members, streams, sending) = state.withLock { state in
             (
-                state.others(than: user), state.streams.values.filter { $0.key.user == user },
+                state.others(than: user), state.streams(where: { $0.key.user == user }),
                 state.sending.filter { $0.user == user }
             )
         }
+        shareFloor.askAgain()
         for stream in streams { stream.end() }
         for key in sending { tell(key, isOn: false) }
         for member in members { member.left(user) }
     }
 
-    func demand(for key: StreamKey) -> Resolution? { state.withLock { $0.streams[key] }?.demand }
+    func demand(for key: StreamKey) -> Resolution? { state.withLock { $0.streams[key]?.stream }?.demand }
 
     private func demandChanged(_ key: StreamKey) { state.withLock { $0.link }?.demandChanged(key) }
 }

@@ -1,3 +1,4 @@
+import GStreamer
 import Synchronization
 
 /// Who shares in a room: one user at a time, as is the SDK's rule, with picture, sound or both.
@@ -5,40 +6,64 @@ import Synchronization
 /// It is theirs who send first, until both of their streams are off; then whoever sends next has it. Among processes a lock on a
 /// file decides, which the system gives up with its process.
 final class ShareFloor: Sendable {
-    private struct State: Sendable {
+    fileprivate struct State: Sendable {
         var user: String?
         var streams: Set<StreamKind> = []
         var lock: FileLock?
+        /// Why another process's file said no, and until when that is taken to be so, in nanoseconds.
+        var refusal: (error: MediaGraphError, end: UInt64)?
     }
+
+    /// How long another process's share is taken to go on: a refused one's frames don't each open a file.
+    fileprivate static let patience: UInt64 = 100_000_000
 
     private let state = Mutex(State())
 
-    /// Throws `alreadyInUse` while another user shares. `lock` is for the room's other processes, asked when nobody shares
-    /// here: `nil` where there are none.
-    func take(_ key: StreamKey, lock: () -> RoomDirectory.ShareLock?) throws(MediaGraphError) {
-        let sharer = state.withLock { state -> String? in
-            if let user = state.user, user != key.user { return user }
-            if state.user == nil {
-                switch lock() {
-                case .held(let other): return other
-                case .granted(let lock): state.lock = lock
-                case nil: break
-                }
+    /// Throws `alreadyInUse` while another user shares. `lock` is for the room's other processes, asked now and then while nobody
+    /// shares here: `nil` where there are none.
+    func take(
+        _ key: StreamKey, lock: () throws(MediaGraphError) -> RoomDirectory.ShareLock?
+    ) throws(MediaGraphError) {
+        try state.withLock { state throws(MediaGraphError) in
+            if let user = state.user {
+                guard user == key.user else { throw Self.shared(by: user) }
+            } else {
+                state.lock = try state.ask(lock)
+                state.user = key.user
             }
-            state.user = key.user
             state.streams.insert(key.kind)
-            return nil
         }
-        if let sharer {
-            throw .alreadyInUse(
-                .init("the room's share", expected: "nobody else to share", actual: "user \"\(sharer)\", who does"))
-        }
+    }
+
+    /// Another process's share may be over.
+    func askAgain() { state.withLock { $0.refusal = nil } }
+
+    fileprivate static func shared(by user: String) -> MediaGraphError {
+        .alreadyInUse(.init("the room's share", expected: "nobody else to share", actual: "user \"\(user)\", who does"))
     }
 
     func giveBack(_ key: StreamKey) {
         state.withLock { state in
             guard state.user == key.user, state.streams.remove(key.kind) != nil, state.streams.isEmpty else { return }
             state = State()
+        }
+    }
+}
+
+extension ShareFloor.State {
+    fileprivate mutating func ask(
+        _ lock: () throws(MediaGraphError) -> RoomDirectory.ShareLock?
+    ) throws(MediaGraphError) -> FileLock? {
+        if let refusal, monotonicNanoseconds() < refusal.end { throw refusal.error }
+        do throws(MediaGraphError) {
+            switch try lock() {
+            case .granted(let lock): return lock
+            case .held(let user): throw ShareFloor.shared(by: user)
+            case nil: return nil
+            }
+        } catch {
+            refusal = (error, monotonicNanoseconds() + ShareFloor.patience)
+            throw error
         }
     }
 }

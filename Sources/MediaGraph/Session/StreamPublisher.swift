@@ -166,7 +166,7 @@ final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
         return .ok
     }
 
-    /// Not while another user shares: that is said once, and tried again with each buffer.
+    /// Not while another user shares: that is said once, and tried again with those that come.
     private func mayBegin(_ place: Place) -> Bool {
         let key = place.stream.key
         do throws(MediaGraphError) {

@@ -3,14 +3,37 @@ import GStreamer
 /// One reader's place in a stream: a queue between the publisher's thread and the reader's, so that neither waits for the
 /// other. It never grows: what a slow reader hasn't taken is lost to it alone, the oldest first, and counted.
 final class StreamReader: Sendable {
-    /// What comes in order with the buffers, and is never lost.
+    /// What comes in order with the buffers. Nothing is lost but what is no longer true, and that only to a reader that is stuck.
     enum Signal: Sendable {
         /// A user's stream begins, or comes back.
         case begin
         case format(StreamFormat)
         case timing(StreamTiming)
         case status(Bool)
+
+        /// Whether those that follow, with no frame in between, leave nothing of it. Of what a stream was before it began anew
+        /// only its status counts.
+        fileprivate func isOutdated(by later: [Signal]) -> Bool {
+            switch self {
+            case .begin: later.contains { if case .begin = $0 { true } else { false } }
+            case .format:
+                later.contains { if case .begin = $0 { true } else if case .format = $0 { true } else { false } }
+            case .timing:
+                later.contains { if case .begin = $0 { true } else if case .timing = $0 { true } else { false } }
+            case .status:
+                later.lazy.compactMap { signal -> Bool? in
+                    switch signal {
+                    case .status: true
+                    case .begin: false
+                    default: nil
+                    }
+                }.first ?? false
+            }
+        }
     }
+
+    /// As many as no reader has waiting that isn't stuck.
+    private static let signalBound = 32
 
     struct Frame: Sendable {
         let buffer: UnmanagedBuffer
@@ -77,7 +100,12 @@ final class StreamReader: Sendable {
         }
     }
 
-    func signal(_ signal: Signal) { monitor.withLock { $0.queue.append(signal) } }
+    func signal(_ signal: Signal) {
+        monitor.withLock { state in
+            state.queue.append(signal)
+            if state.queue.signalCount > Self.signalBound { state.queue.removeSignals { $0.isOutdated(by: $1) } }
+        }
+    }
 
     // MARK: The reader's side
 

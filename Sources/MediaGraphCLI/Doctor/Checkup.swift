@@ -9,7 +9,9 @@ struct Checkup: Encodable {
 
     /// Without a description: what people use a machine for.
     static func general() -> [Checkup] {
-        areas.map { title, elements in
+        // First: elements that are opened may make the folder.
+        let rooms = rooms
+        return areas.map { title, elements in
             Checkup(title: title, findings: unique(elements.compactMap { ElementFinding.find($0) }))
         } + [rooms, pictures]
     }
@@ -41,20 +43,9 @@ struct Checkup: Encodable {
     }
 
     private static var rooms: Checkup {
-        let environment = ProcessInfo.processInfo.environment
-        guard let folder = environment["XDG_RUNTIME_DIR"], !folder.isEmpty else {
-            return Checkup(title: "rooms that several programs share", findings: [])
-        }
-        let isUsable = access(folder, W_OK | X_OK) == 0
-        return Checkup(
+        Checkup(
             title: "rooms that several programs share",
-            findings: isUsable
-                ? []
-                : [
-                    Finding(
-                        problem: "XDG_RUNTIME_DIR=\(folder) can't be written",
-                        mend: "log in as yourself, or unset XDG_RUNTIME_DIR")
-                ])
+            findings: RoomDirectory.problem.map { [Finding(problem: "\($0)", mend: RoomDirectory.mend)] } ?? [])
     }
 
     private static var pictures: Checkup {

@@ -53,8 +53,7 @@ import Testing
         // A busy machine may cost a live reader a frame; none comes changed, twice, or out of order.
         let places = received.map { sent.firstIndex(of: $0) }
         #expect(!places.contains(nil) && places == Set(places).sorted { $0! < $1! })
-        let sockets = try FileManager.default.subpathsOfDirectory(atPath: folder.url.path)
-        #expect(!sockets.contains { $0.hasSuffix(".socket") }, "\(sockets)")
+        #expect(try files.filter { $0.hasPrefix("mediagraph") } == ["mediagraph", "mediagraph/lock"])
     }
 
     @Test("SE-4 a reader that keeps what it gets, as a file's writer does, has all of another process's sound")
@@ -126,6 +125,52 @@ import Testing
         _ = first.end()
         let third = try bob()
         #expect(third.waits { $0.hasSent(1) }, "\(third.output)\(third.errors)")
+    }
+
+    @Test("SE-4 what processes leave behind that were killed goes when anybody comes into any room")
+    func leftovers() throws {
+        let bob = try bob()
+        #expect(bob.waits { $0.hasSent(1) })
+        bob.send(SIGKILL)
+        _ = bob.end()
+        #expect(try files.contains { $0.hasSuffix(".socket") } && files.contains { $0.hasSuffix(".name") })
+        let run = try Program.run(
+            "run", "--quiet",
+            "videotestsrc num-buffers=1 ! call.camera  mediasession name=call room=another user=carol",
+            environment: ["XDG_RUNTIME_DIR": folder.url.path])
+        #expect(run.status == 0, "\(run.errors)")
+        #expect(try files == ["mediagraph", "mediagraph/lock"])
+    }
+
+    private var files: [String] {
+        get throws { try FileManager.default.subpathsOfDirectory(atPath: folder.url.path).sorted() }
+    }
+
+    @Test(
+        "SE-3 a program that can't meet others says so, why and what to do; doctor too",
+        arguments: [
+            ("none/such", "No such file or directory"), ("file", "Not a directory"),
+            ("open", "one that others may enter (mode 777)"), (String(repeating: "long", count: 40), "as sockets have"),
+        ])
+    func alone(_ name: String, _ reason: String) throws {
+        let path = folder.url.appendingPathComponent(name).path
+        if name == "file" { _ = try folder.write("", to: name) }
+        if name == "open" || name.hasPrefix("long") {
+            try FileManager.default.createDirectory(atPath: "\(path)/mediagraph", withIntermediateDirectories: true)
+            let mode = name == "open" ? 0o777 : 0o700
+            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: "\(path)/mediagraph")
+        }
+        let environment = ["XDG_RUNTIME_DIR": path]
+        let run = try Program.run(
+            "run", "--json", "videotestsrc num-buffers=1 ! call.camera  mediasession name=call room=r user=bob",
+            environment: environment)
+        #expect(run.status == 0, "\(run.errors)")
+        let warning = run.output.split(separator: "\n").first { $0.contains("\"warning\"") } ?? ""
+        for text in ["is this program's alone", reason, "set XDG_RUNTIME_DIR to"] {
+            #expect(warning.contains(text), "\(run.output)")
+        }
+        let doctor = try Program.run("doctor", environment: environment)
+        #expect(doctor.output.contains(reason) && doctor.output.contains("set XDG_RUNTIME_DIR to"), "\(doctor.output)")
     }
 }
 

@@ -11,12 +11,6 @@ import Testing
 
     private static var messages: [PeerMessage] {
         GStreamerRuntime.initialize()
-        let buffer = Buffer(filledWith: 7, count: 100)!
-        buffer.access.presentationTimestamp = .seconds(3)
-        buffer.access.setCaptureTime(12345)
-        buffer.access.isGap = true
-        Rotation.meta.set(90, on: buffer.access)
-        let shared = SharedBuffer(buffer.access, in: 9, capacity: 128, moment: .seconds(4))
         return [
             .hello(version: PeerMessage.version, users: ["alice", "bob"]),
             .hello(version: PeerMessage.version, users: []), .joined("alice"),
@@ -24,8 +18,25 @@ import Testing
             .unread(key),
             .begin(key),
             .caps(key, SharedCaps(Caps("video/x-raw, format=I420, width=16, height=16, framerate=30/1")!)!),
-            .latency(key, 5_000_000), .status(key, true), .status(key, false), .buffer(key, shared),
-            .release(memory: .max), .forget(memory: 1),
+            .latency(key, 5_000_000), .status(key, true), .status(key, false),
+            .forget(memories: [1, .max]),
+        ]
+    }
+
+    private static var bufferMessages: [BufferMessage] {
+        GStreamerRuntime.initialize()
+        let buffer = Buffer(filledWith: 7, count: 100)!
+        buffer.access.presentationTimestamp = .seconds(3)
+        buffer.access.setCaptureTime(12345)
+        buffer.access.isGap = true
+        Rotation.meta.set(90, on: buffer.access)
+        let shared = SharedBuffer(buffer.access, in: 9, capacity: 128, moment: .seconds(4))
+        var other = shared
+        other.layout = VideoLayout(words: [2, 16 << 32 | 16, 0, 32, 512, UInt64(UInt32(bitPattern: -16)), 1 << 40, 8])
+        (other.moment, other.captureTime, other.flip, other.isGap) = (nil, nil, 3, false)
+        return [
+            .buffer(key, shared), .buffer(StreamKey(user: "", kind: .camera), other), .release(memory: .max),
+            .release(memory: 0),
         ]
     }
 
@@ -39,7 +50,11 @@ import Testing
 
     @Test("SE-3 what a buffer says goes with it")
     func buffer() throws {
-        guard case .buffer(_, let shared) = PeerMessage(Self.messages[12].bytes) else {
+        for message in Self.bufferMessages {
+            #expect(BufferMessage(message.bytes) == message)
+            #expect(PeerMessage(message.bytes) == nil)
+        }
+        guard case .buffer(_, let shared) = Self.bufferMessages[0] else {
             Issue.record("no buffer")
             return
         }
@@ -55,7 +70,7 @@ import Testing
         for text in [
             "", "{}", #"{"hello":{"version":1,"users":[]}}"#, #"{"joined":{}}"#,
             #"{"begin":{"_0":{"user":"a","kind":"nothing"}}}"#,
-            #"{"caps":{"_0":{"user":"a","kind":"mic"},"_1":"ANY"}}"#, #"{"release":{"memory":-1}}"#, "\u{0}",
+            #"{"caps":{"_0":{"user":"a","kind":"mic"},"_1":"ANY"}}"#, #"{"forget":{"memories":[-1]}}"#, "\u{0}",
             String(repeating: "[", count: 100_000),
         ] { #expect(PeerMessage(Data(text.utf8)) == nil, "\(text.prefix(80))") }
         // Any message with any of its characters changed is one or none, and never a crash.
@@ -67,6 +82,24 @@ import Testing
                     bytes[Int.random(in: bytes.indices, using: &random)] = UInt8.random(in: 32...126, using: &random)
                 }
                 _ = PeerMessage(bytes).map(\.bytes)
+            }
+        }
+        for message in Self.bufferMessages {
+            for count in 0..<message.bytes.count {
+                // A name may be shorter, and nothing else.
+                let head = BufferMessage(message.bytes.prefix(count))
+                if case .buffer(let key, _) = head {
+                    #expect(Self.key.user.hasPrefix(key.user))
+                } else {
+                    #expect(head == nil)
+                }
+            }
+            for _ in 0..<1000 {
+                var bytes = message.bytes
+                for _ in 0..<Int.random(in: 1...3, using: &random) {
+                    bytes[Int.random(in: bytes.indices, using: &random)] = UInt8.random(in: 0...255, using: &random)
+                }
+                _ = BufferMessage(bytes).map(\.bytes)
             }
         }
     }

@@ -13,9 +13,13 @@ import Testing
     private final class Other: RoomLinkEvents {
         let bobs = RoomStream(StreamKey(user: "bob", kind: .camera), room: "other")
         let users = Log<String>()
+        /// What is told it waits while this is so.
+        let isStuck = Atomic<Bool>(false)
         func remoteJoined(_ user: String) { users.add(user) }
-        func remoteLeft(_ user: String) {}
-        func remoteStreamChanged(_ key: StreamKey, isOn: Bool) {}
+        func remoteLeft(_ user: String) { users.add("-\(user)") }
+        func remoteStreamChanged(_ key: StreamKey, isOn: Bool) {
+            while isStuck.load(ordering: .acquiring) { sleepBriefly() }
+        }
         func stream(_ key: StreamKey) -> RoomStream { bobs }
         func demand(for key: StreamKey) -> Resolution? { key == bobs.key ? bobs.demand : nil }
     }
@@ -31,7 +35,7 @@ import Testing
         try await graph.start()
         let other = Other()
         let link = try RoomLink(room: room, events: other)
-        try link.start()
+        link.start()
         _ = try link.join("alice")
         #expect(waitUntil { other.users.all == ["bob"] })
         let key = other.bobs.key
@@ -80,5 +84,162 @@ import Testing
         link.leave("alice")
         link.stop()
         await graph.stop()
+    }
+
+    /// Sends frames until `condition` holds.
+    private static func sends(_ source: RecordingSource, until condition: () -> Bool) -> Bool {
+        let seed = Atomic<Int>(0)
+        return waitUntil {
+            let number = seed.wrappingAdd(1, ordering: .relaxed).newValue
+            try? sendNow(
+                source.sender, patternedFrame(width: 64, height: 48, seed: number),
+                FrameDescription(width: 64, height: 48, timestamp: source.sender.runningTime))
+            return condition()
+        }
+    }
+
+    private static func take(_ reader: StreamReader) -> Buffer? {
+        while true {
+            switch reader.next() {
+            case .buffer(let frame): return frame.buffer.take()
+            case .idle: return nil
+            default: continue
+            }
+        }
+    }
+
+    private static func bytes(_ buffer: borrowing Buffer) -> [UInt8] {
+        guard let caps = Caps("video/x-raw,format=I420,width=64,height=48,framerate=30/1"), let info = VideoInfo(caps)
+        else { return [] }
+        return buffer.access.withVideoFrame(info, .read) { frame in
+            let luma = frame.bytes(plane: 0, rows: 48, rowBytes: 64)
+            var bytes: [UInt8] = []
+            for index in luma.indices { bytes.append(luma[index]) }
+            return bytes
+        } ?? []
+    }
+
+    @Test("SE-4 frames of another process that are kept stay as they are, also after their reader has ceased to read")
+    func kept() async throws {
+        let room = #function
+        let graph = try Graph("videosource name=camera ! call.camera  mediasession name=call room=\"\(room)\" user=bob")
+        let source = RecordingSource()
+        try graph.videoSource("camera").attach(source)
+        try await graph.start()
+        // Two processes that read: the stream goes on when one of them ceases to.
+        let others = [Other(), Other()]
+        let links = try others.map { try RoomLink(room: room, events: $0) }
+        for link in links { link.start() }
+        for (index, link) in links.enumerated() { _ = try link.join("reader\(index)") }
+        #expect(waitUntil { others.allSatisfy { $0.users.all.contains("bob") } })
+        let key = others[0].bobs.key
+        let readers = others.map { _ in StreamReader(bound: 2) }
+        for (index, reader) in readers.enumerated() {
+            reader.play()
+            others[index].bobs.add(reader)
+            links[index].demandChanged(key)
+        }
+        var kept: [(UnmanagedBuffer, [UInt8])] = []
+        #expect(
+            Self.sends(source) {
+                if let buffer = Self.take(readers[0]) {
+                    let bytes = Self.bytes(buffer)
+                    kept.append((UnmanagedBuffer(buffer), bytes))
+                }
+                return kept.count == 3
+            })
+        #expect(kept.allSatisfy { $0.1.count == 64 * 48 })
+        others[0].bobs.remove(readers[0])
+        links[0].demandChanged(key)
+        let sent = Room.named(room).stream(key)
+        var count = 0
+        #expect(
+            Self.sends(source) {
+                if Self.take(readers[1]) != nil { count += 1 }
+                return count == 30
+            })
+        _ = sent
+        for (buffer, bytes) in kept {
+            let buffer = buffer.take()
+            #expect(Self.bytes(buffer) == bytes)
+        }
+        for link in links { link.stop() }
+        await graph.stop()
+    }
+
+    @Test("SE-4 processes that have lost each other, as one was stuck for long, meet again")
+    func reunion() throws {
+        let room = #function
+        let (first, second) = (Other(), Other())
+        let early = try RoomLink(room: room, events: first)
+        early.start()
+        _ = try early.join("bob")
+        let late = try RoomLink(room: room, events: second)
+        late.start()
+        _ = try late.join("alice")
+        #expect(waitUntil { first.users.all == ["alice"] && second.users.all == ["bob"] })
+        let key = first.bobs.key
+        // Whichever is stuck: the one that finds the other, or the one that is found.
+        for (stuck, (link, told)) in [(second, (early, first)), (first, (late, second))] {
+            stuck.isStuck.store(true, ordering: .releasing)
+            let user = told === first ? "alice" : "bob"
+            let before = told.users.all.count
+            let key = StreamKey(user: told === first ? "bob" : "alice", kind: key.kind)
+            #expect(
+                waitUntil {
+                    for round in 0..<1000 { link.streamChanged(key, isOn: round % 2 == 0) }
+                    return told.users.all.dropFirst(before).contains("-\(user)")
+                })
+            stuck.isStuck.store(false, ordering: .releasing)
+            #expect(waitUntil { told.users.all.last == user && link.remoteUsers == [user] })
+        }
+        #expect(waitUntil { early.remoteUsers == ["alice"] && late.remoteUsers == ["bob"] })
+        for link in [late, early] { link.stop() }
+    }
+
+    @Test("SE-4 a process that takes nobody in at the moment stays in the room, and one that has died doesn't")
+    func busy() throws {
+        let directory = RoomDirectory(room: #function)
+        var busy: (endpoint: Int, socket: LocalSocket)? = try directory.enter()
+        var waiting: [LocalSocket] = []
+        while waiting.count < 1000, let next = try? LocalSocket.connected(to: directory.place(of: 1)) {
+            waiting.append(next)
+        }
+        #expect(waiting.count < 1000)
+        let link = try RoomLink(room: #function, events: Other())
+        link.start()
+        #expect(directory.endpoints == [1, 2])
+        busy = nil
+        waiting = []
+        _ = busy
+        // Whoever comes next, to whatever room, clears up.
+        let another = RoomDirectory(room: "another than \(#function)")
+        let place = try another.enter()
+        #expect(directory.endpoints == [2])
+        another.leave(place.endpoint)
+        link.stop()
+        #expect(directory.endpoints == [] && another.endpoints == [])
+    }
+
+    @Test("SE-3 a lock that can't be had says whether another has it, or what else is wrong")
+    func lock() throws {
+        let folder = try TemporaryFolder()
+        let held = try #require(try FileLock(folder.file("a")))
+        #expect(try FileLock(folder.file("a")) == nil)
+        held.remove()
+        #expect(try FileLock(folder.file("a")) != nil)
+        do throws(MediaGraphError) {
+            _ = try FileLock(folder.file("none/a"))
+            Issue.record("there is no such folder")
+        } catch { #expect(error.detail.actual == "No such file or directory") }
+    }
+
+    @Test("SE-4 what forwards a stream that nobody wants any more never begins to")
+    func stoppedBeforeStarted() {
+        let stream = RoomStream(StreamKey(user: "bob", kind: .camera), room: "none")
+        let forwarder = StreamForwarder(stream)
+        forwarder.stop()
+        forwarder.start()
+        #expect(stream.demand == nil)
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import GStreamer
 import Synchronization
 import TestSupport
@@ -14,6 +15,7 @@ import Testing
         func joined(_ user: String) { heard.add("+\(user)") }
         func left(_ user: String) { heard.add("-\(user)") }
         func streamChanged(_ key: StreamKey, isOn: Bool) { heard.add("\(key.user) \(key.kind) \(isOn ? "on" : "off")") }
+        func isAlone(because error: MediaGraphError) { heard.add("\(error)") }
     }
 
     @Test("SE-1 users hear of each other's coming and going, whoever was first")
@@ -66,6 +68,79 @@ import Testing
         weak let watched = room
         room = nil
         #expect(watched == nil)
+    }
+
+    @Test("SE-3 users of one process who come at once share one link to the others, which goes with the last of them")
+    func together() throws {
+        for round in 0..<20 {
+            let room = Room.named("\(#function) \(round)")
+            let directory = RoomDirectory(room: room.name)
+            let members = (0..<8).map { Member("user \($0)") }
+            let threads = members.map { member in
+                NativeThread("join") { try? room.join(member) }
+            }
+            for thread in threads { thread.join() }
+            #expect(room.users.count == 8 && directory.endpoints == [1])
+            for thread in members.map({ member in NativeThread("leave") { room.leave(member) } }) { thread.join() }
+            #expect(room.users == [] && access(directory.path, F_OK) != 0)
+        }
+    }
+
+    @Test("SE-1 a name is free for other processes as soon as its user has left")
+    func rejoin() throws {
+        let room = Room.named(#function)
+        let (alice, bob) = (Member("alice"), Member("bob"))
+        try room.join(bob)
+        let threads = (0..<4).map { _ in
+            NativeThread("rejoin") {
+                for _ in 0..<50 {
+                    do { try room.join(alice) } catch { continue }
+                    room.leave(alice)
+                }
+            }
+        }
+        for thread in threads { thread.join() }
+        try room.join(alice)
+        #expect(room.users == ["alice", "bob"])
+        room.leave(alice)
+        room.leave(bob)
+    }
+
+    @Test("SE-1 a room keeps no stream that nobody reads or sends")
+    func unused() {
+        let room = Room.named(#function)
+        let key = StreamKey(user: "bob", kind: .camera)
+        var stream: RoomStream? = room.stream(key)
+        #expect(room.stream(key) === stream)
+        weak let watched = stream
+        stream = nil
+        #expect(watched == nil)
+    }
+
+    @Test("SE-4 a reader that is stuck costs no memory, and goes on with what is true")
+    func stuck() throws {
+        let stream = RoomStream(StreamKey(user: "bob", kind: .share), room: "stuck")
+        let reader = StreamReader(bound: 2)
+        reader.play()
+        stream.add(reader)
+        guard let buffer = Buffer(size: 10) else { return }
+        for round in 0..<1000 {
+            stream.begin()
+            _ = stream.setStatus(true)
+            for width in [round * 2 + 16, 16] {
+                stream.setCaps(try #require(Caps("video/x-raw,format=I420,width=\(width),height=16,framerate=30/1")))
+                stream.send(buffer.access)
+            }
+            stream.end()
+        }
+        stream.begin()
+        stream.setCaps(try #require(Caps("video/x-raw,format=I420,width=32,height=16,framerate=30/1")))
+        _ = stream.setStatus(true)
+        let steps = drain(reader)
+        #expect(steps.count < 80, "\(steps.count)")
+        #expect(steps.filter { $0 == "10" }.count == 2)
+        #expect(steps.suffix(4).first == "off" && steps.suffix(3).first == "begin" && steps.last == "on")
+        #expect(steps.suffix(2).first?.contains("width=(int)32") == true, "\(steps.suffix(4))")
     }
 
     private func next(_ reader: StreamReader) -> String {

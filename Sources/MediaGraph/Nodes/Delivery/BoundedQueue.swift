@@ -19,6 +19,7 @@ struct BoundedQueue<Frame, Signal> {
 
     private var items = Deque<Item>()
     private(set) var frameCount = 0
+    var signalCount: Int { items.count - frameCount }
     let bound: Int
     let policy: OverflowPolicy
     /// The very first frame isn't dropped before it was taken: the next oldest goes, or the new one.
@@ -76,6 +77,21 @@ struct BoundedQueue<Frame, Signal> {
     /// Takes the signals out that `matches` says.
     mutating func removeSignals(where matches: (Signal) -> Bool) {
         items.removeAll { if case .signal(let signal) = $0 { matches(signal) } else { false } }
+    }
+
+    /// Takes the signals out that `isOutdated` says, given those that stay up to the next frame, the nearest first.
+    mutating func removeSignals(where isOutdated: (Signal, _ later: [Signal]) -> Bool) {
+        var (kept, later) = (Deque<Item>(), [Signal]())
+        for item in items.reversed() {
+            switch item {
+            case .frame: later = []
+            case .signal(let signal):
+                if isOutdated(signal, later) { continue }
+                later.insert(signal, at: 0)
+            }
+            kept.prepend(item)
+        }
+        items = kept
     }
 
     /// Takes the frames out that `matches` says, and leaves the signals.

@@ -1,7 +1,7 @@
 import Foundation
 import GStreamer
 
-/// What processes of a room tell each other: JSON, one a message.
+/// What processes of a room tell each other beside the buffers (`BufferMessage`): JSON, one a message.
 enum PeerMessage: Sendable, Codable {
     /// First on every connection: who is there.
     case hello(version: Int, users: [String])
@@ -18,15 +18,11 @@ enum PeerMessage: Sendable, Codable {
     /// How much later than its timestamps a buffer may come, in nanoseconds.
     case latency(StreamKey, UInt64)
     case status(StreamKey, Bool)
-    /// Its bytes lie in shared memory; the message has that memory's file the first time.
-    case buffer(StreamKey, SharedBuffer)
-    /// The bytes are no longer needed.
-    case release(memory: UInt64)
-    /// The memory won't be used again.
-    case forget(memory: UInt64)
+    /// The memories won't be used again, or come with their files once more.
+    case forget(memories: [UInt64])
 
     /// Raised when processes of different versions could no longer talk.
-    static let version = 3
+    static let version = 4
 
     var bytes: Data {
         // Nothing in a message can't be encoded.

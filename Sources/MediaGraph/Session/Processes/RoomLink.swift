@@ -3,7 +3,10 @@ import Synchronization
 
 /// A room's way to the other processes of the machine: from the first user who joins here until the last has left.
 ///
-/// Lock order: the folder's, then this one's; nothing of the room's is called with either held.
+/// Of two processes the one that came later connects to the other, at once and whenever they have lost each other: a process
+/// that was stopped, or too busy to read, is back when it goes on.
+///
+/// Nothing of the room's is called with this one's state locked.
 final class RoomLink: Sendable {
     fileprivate struct State: Sendable {
         /// This process's users, each with its hold on the name.
@@ -11,74 +14,93 @@ final class RoomLink: Sendable {
         /// Their streams that are being sent.
         var sending: Set<StreamKey> = []
         var peers: [RoomPeer] = []
-        /// Who has told of which user.
+        /// Those that talk in another way.
+        var strangers: Set<Int> = []
+        /// Who says that it has which user, the last to say so last: whoever is killed and started anew, or has come back, may be
+        /// heard before its old connection's end.
+        var claims: [String: [RoomPeer]] = [:]
+        /// Who has which user, as the room has been told.
         var remote: [String: RoomPeer] = [:]
         /// Streams that this process reads of others.
         var reading: [StreamKey: Resolution] = [:]
         /// Streams of this process that others read.
         var forwarders: [StreamKey: StreamForwarder] = [:]
+        var isStopped = false
     }
 
     private let directory: RoomDirectory
-    private let endpoint: String
+    private let endpoint: Int
     private let listener: LocalSocket
     private let events: any RoomLinkEvents
     private let state = Mutex(State())
+    /// Held by a peer's thread, and by no other, while the room is told of its users: what it is told last is true.
+    private let news = Mutex(())
 
     static let log = DebugCategory("mediagraph-room", "MediaGraph rooms between processes")
+    /// How often those that have been lost are looked for, in microseconds.
+    private static let interval: Int64 = 1_000_000
 
     /// Others can connect from now on. Throws `notPermitted` where sockets or folders can't be made.
     init(room: String, events: any RoomLinkEvents) throws(MediaGraphError) {
-        directory = try RoomDirectory(room: room)
-        endpoint = directory.newEndpoint()
+        directory = RoomDirectory(room: room)
+        (endpoint, listener) = try directory.enter()
         self.events = events
-        do throws(LocalSocket.Failure) { listener = try LocalSocket.listening(at: endpoint) } catch {
-            throw .notPermitted(.init(endpoint, expected: "a socket", actual: "\(error)"))
-        }
     }
 
-    /// Finds those who are there and waits for others. With the folder locked: of two who start, one finds the other.
-    func start() throws(MediaGraphError) {
-        let found = try directory.withLock { () throws(MediaGraphError) in
-            directory.endpoints.filter { $0 != endpoint }.compactMap { path -> RoomPeer? in
-                guard let socket = try? LocalSocket.connected(to: path) else {
-                    RoomDirectory.remove(path)
-                    return nil
-                }
-                return RoomPeer(socket, room: self)
-            }
-        }
-        for peer in found { add(peer) }
+    /// Finds those who are there and waits for others.
+    func start() {
+        lookAround()
         NativeThread("room-accept") { [self] in
-            while let socket = listener.accept() { add(RoomPeer(socket, room: self)) }
+            while true {
+                switch listener.accept(timeout: Self.interval) {
+                case .connected(let socket): add(RoomPeer(socket, room: self))
+                case .nobody: break
+                case .closed: return
+                }
+                lookAround()
+            }
         }.detach()
     }
 
-    /// The last user has left.
+    /// Connects to those who came before. Who can't be reached now is tried again.
+    private func lookAround() {
+        let known = state.withLock { $0.strangers.union($0.peers.compactMap(\.endpoint)) }
+        for other in directory.endpoints where other < endpoint && !known.contains(other) {
+            do throws(LocalSocket.Failure) {
+                add(RoomPeer(try LocalSocket.connected(to: directory.place(of: other)), endpoint: other, room: self))
+            } catch { Self.log.log(.info, nil, "\(directory.place(of: other)): \(error)") }
+        }
+    }
+
+    /// The last user has left. The room is told nothing more.
     func stop() {
-        listener.close()
-        RoomDirectory.remove(endpoint)
         let (peers, forwarders) = state.withLock { state in
-            defer { state.forwarders = [:] }
+            defer { (state.forwarders, state.remote, state.isStopped) = ([:], [:], true) }
             return (state.peers, state.forwarders.values)
         }
+        listener.close()
+        directory.leave(endpoint)
         for forwarder in forwarders { forwarder.stop() }
         for peer in peers { peer.close() }
     }
 
     private func add(_ peer: RoomPeer) {
-        state.withLock { state in
+        let isWanted = state.withLock { state in
+            guard !state.isStopped else { return false }
             state.peers.append(peer)
             peer.send(.hello(version: PeerMessage.version, users: state.users.keys.sorted()))
             for key in state.sending { peer.send(.stream(key, true)) }
+            return true
         }
-        peer.start()
+        if isWanted { peer.start() } else { peer.close() }
     }
 
-    func remove(_ peer: RoomPeer) {
+    /// Its connection has ended.
+    func remove(_ peer: RoomPeer, isStranger: Bool) {
         let idle = state.withLock { state in
             state.peers.removeAll { $0 === peer }
-            return state.removeReader(peer, of: Array(state.forwarders.keys))
+            if isStranger, let endpoint = peer.endpoint { state.strangers.insert(endpoint) }
+            return state.removeReader(peer, of: Array(state.forwarders.keys), isGone: true)
         }
         for forwarder in idle { forwarder.stop() }
     }
@@ -87,8 +109,7 @@ final class RoomLink: Sendable {
 
     /// Throws `alreadyInUse` while another process has the name. Answers who else is there.
     func join(_ user: String) throws(MediaGraphError) -> [String] {
-        let claim = try directory.withLock { () throws(MediaGraphError) in directory.claim(user) }
-        guard let claim else { throw .nameTaken(user) }
+        guard let claim = try directory.claim(user) else { throw .nameTaken(user) }
         return state.withLock { state in
             state.users[user] = claim
             for peer in state.peers { peer.send(.joined(user)) }
@@ -98,16 +119,14 @@ final class RoomLink: Sendable {
 
     func leave(_ user: String) {
         let (claim, gone) = state.withLock { state in
-            for peer in state.peers { peer.send(.left(user)) }
             let keys = state.forwarders.keys.filter { $0.user == user }
             defer { for key in keys { state.forwarders[key] = nil } }
             return (state.users.removeValue(forKey: user), keys.compactMap { state.forwarders[$0] })
         }
         for forwarder in gone { forwarder.stop() }
-        // With the folder locked: whoever wants the name finds it free, or this process's.
-        try? directory.withLock { () throws(MediaGraphError) in
-            withExtendedLifetime(claim) { directory.removeClaim(user) }
-        }
+        withExtendedLifetime(claim) { claim?.remove() }
+        // Whoever hears it finds the name free.
+        state.withLock { state in for peer in state.peers { peer.send(.left(user)) } }
     }
 
     func streamChanged(_ key: StreamKey, isOn: Bool) {
@@ -118,36 +137,59 @@ final class RoomLink: Sendable {
     }
 
     /// Whether the room's share is this user's.
-    func claimShare(_ user: String) -> RoomDirectory.ShareLock { directory.claimShare(user) }
+    func claimShare(_ user: String) throws(MediaGraphError) -> RoomDirectory.ShareLock {
+        try directory.claimShare(user)
+    }
 
     var remoteUsers: [String] { state.withLock { $0.remote.keys.sorted() } }
 
     // MARK: Other processes' users
 
     func joined(_ user: String, with peer: RoomPeer) {
-        let isNew = state.withLock { state in
-            guard state.remote[user] == nil, state.users[user] == nil else { return false }
-            state.remote[user] = peer
-            return true
+        news.withLock { _ in
+            state.withLock { state in
+                if state.users[user] == nil { state.claims[user, default: []].append(peer) }
+            }
+            settle(user)
         }
-        guard isNew else { return }
+    }
+
+    func left(_ user: String, with peer: RoomPeer) {
+        news.withLock { _ in
+            state.withLock { state in
+                state.claims[user]?.removeAll { $0 === peer }
+                if state.claims[user]?.isEmpty == true { state.claims[user] = nil }
+            }
+            settle(user)
+        }
+    }
+
+    /// The room is told who has the user now: of another than before, that the one left and the other came.
+    private func settle(_ user: String) {
+        let (old, new, isStopped) = state.withLock { ($0.remote[user], $0.claims[user]?.last, $0.isStopped) }
+        guard old !== new, !isStopped else { return }
+        if old != nil {
+            state.withLock { state in
+                state.remote[user] = nil
+                for key in state.reading.keys where key.user == user { state.reading[key] = nil }
+            }
+            events.remoteLeft(user)
+        }
+        guard let new else { return }
+        let isTold = state.withLock { state in
+            if !state.isStopped { state.remote[user] = new }
+            return !state.isStopped
+        }
+        guard isTold else { return }
         events.remoteJoined(user)
         for kind in StreamKind.allCases { demandChanged(StreamKey(user: user, kind: kind)) }
     }
 
-    func left(_ user: String, with peer: RoomPeer) {
-        let wasThere = state.withLock { state in
-            guard state.remote[user] === peer else { return false }
-            state.remote[user] = nil
-            for key in state.reading.keys where key.user == user { state.reading[key] = nil }
-            return true
-        }
-        if wasThere { events.remoteLeft(user) }
-    }
-
     func streamChanged(_ key: StreamKey, isOn: Bool, with peer: RoomPeer) {
-        guard state.withLock({ $0.remote[key.user] === peer }) else { return }
-        events.remoteStreamChanged(key, isOn: isOn)
+        news.withLock { _ in
+            guard state.withLock({ $0.remote[key.user] === peer && !$0.isStopped }) else { return }
+            events.remoteStreamChanged(key, isOn: isOn)
+        }
     }
 
     /// A stream's readers here have come or gone, or want another height.
@@ -167,8 +209,8 @@ final class RoomLink: Sendable {
     }
 
     /// Where a buffer that a peer sends belongs; `nil` when nobody reads it here any more.
-    func remoteStream(_ key: StreamKey) -> RoomStream? {
-        guard state.withLock({ $0.reading[key] != nil }) else { return nil }
+    func remoteStream(_ key: StreamKey, of peer: RoomPeer) -> RoomStream? {
+        guard state.withLock({ $0.remote[key.user] === peer && $0.reading[key] != nil }) else { return nil }
         return events.stream(key)
     }
 
@@ -177,17 +219,18 @@ final class RoomLink: Sendable {
     func forward(_ key: StreamKey, _ resolution: Resolution, to peer: RoomPeer) {
         let new = StreamForwarder(events.stream(key))
         let forwarder = state.withLock { state -> StreamForwarder? in
-            guard state.users[key.user] != nil else { return nil }
-            if let forwarder = state.forwarders[key] { return forwarder }
-            state.forwarders[key] = new
-            return new
+            guard state.users[key.user] != nil, !state.isStopped else { return nil }
+            let forwarder = state.forwarders[key] ?? new
+            state.forwarders[key] = forwarder
+            // Before another reader that leaves can be the last.
+            forwarder.add(peer, resolution)
+            return forwarder
         }
-        forwarder?.add(peer, resolution)
-        if forwarder === new { new.start() }
+        forwarder?.start()
     }
 
     func stopForwarding(_ key: StreamKey, to peer: RoomPeer) {
-        for forwarder in state.withLock({ $0.removeReader(peer, of: [key]) }) { forwarder.stop() }
+        for forwarder in state.withLock({ $0.removeReader(peer, of: [key], isGone: false) }) { forwarder.stop() }
     }
 
     func release(_ memory: UInt64, by peer: RoomPeer) {
@@ -197,9 +240,11 @@ final class RoomLink: Sendable {
 
 extension RoomLink.State {
     /// The forwarders that nobody reads any more.
-    fileprivate mutating func removeReader(_ peer: RoomPeer, of keys: [StreamKey]) -> [StreamForwarder] {
+    fileprivate mutating func removeReader(
+        _ peer: RoomPeer, of keys: [StreamKey], isGone: Bool
+    ) -> [StreamForwarder] {
         keys.compactMap { key in
-            guard let forwarder = forwarders[key], forwarder.remove(peer) else { return nil }
+            guard let forwarder = forwarders[key], forwarder.remove(peer, isGone: isGone) else { return nil }
             forwarders[key] = nil
             return forwarder
         }

@@ -4,7 +4,8 @@ import Synchronization
 
 /// Another process of a room: its users, the streams that this one reads of it, and those that it reads of this one.
 ///
-/// One thread receives. Whatever it sends that makes no sense ends the connection: its users have left then.
+/// One thread receives. Whatever it sends that makes no sense ends the connection, and so does not reading what it is sent: its
+/// users have left then, until it is found again.
 final class RoomPeer: Sendable {
     private struct State: Sendable {
         var users: Set<String> = []
@@ -17,11 +18,14 @@ final class RoomPeer: Sendable {
     static let heldByReference = 3
 
     private let socket: LocalSocket
+    /// Where it was found; `nil` for one that found this process.
+    let endpoint: Int?
     private let room: RoomLink
     private let state = Mutex(State())
 
-    init(_ socket: LocalSocket, room: RoomLink) {
+    init(_ socket: LocalSocket, endpoint: Int? = nil, room: RoomLink) {
         self.socket = socket
+        self.endpoint = endpoint
         self.room = room
     }
 
@@ -29,46 +33,63 @@ final class RoomPeer: Sendable {
 
     func close() { socket.close() }
 
-    /// What can't be sent at once will never be: the other side is stuck, and as good as gone.
-    func send(_ message: PeerMessage) {
-        if socket.send(message.bytes) != .sent { socket.close() }
+    func send(_ message: PeerMessage) { sendOrClose(message.bytes) }
+
+    /// What can't be sent at once never will be, and without it neither side would know what the other does.
+    private func sendOrClose(_ bytes: Data) {
+        if socket.send(bytes) != .sent { socket.close() }
     }
 
     /// A buffer that can't be sent at once is lost to this one; false then.
     func send(_ bytes: Data, descriptor: Int32?) -> Bool { socket.send(bytes, descriptor: descriptor) == .sent }
 
     private func run() {
-        while let (bytes, descriptor) = socket.receive() {
+        var isStranger = false
+        while !isStranger, let (bytes, descriptor) = socket.receive() {
             let file = descriptor.map(ReceivedFile.init)
-            guard let message = PeerMessage(bytes), handle(message, file) else { break }
+            if let message = BufferMessage(bytes) {
+                isStranger = !handle(message, file)
+            } else if let message = PeerMessage(bytes) {
+                handle(message)
+            } else {
+                isStranger = true
+            }
         }
         socket.close()
+        if isStranger {
+            RoomLink.log.log(.warning, nil, "a process of the room isn't understood: is it of another version?")
+        }
         let users = state.withLock { state in
             state.memories.removeAll()
             return state.users
         }
         for user in users.sorted() { room.left(user, with: self) }
-        room.remove(self)
+        room.remove(self, isStranger: isStranger)
     }
 
-    /// False for what makes no sense.
-    private func handle(_ message: PeerMessage, _ file: ReceivedFile?) -> Bool {
+    private func handle(_ message: PeerMessage) {
         switch message {
         case .hello(_, let users):
             for user in users { join(user) }
         case .joined(let user): join(user)
         case .left(let user):
-            guard state.withLock({ $0.users.remove(user) }) != nil else { return false }
-            room.left(user, with: self)
+            if state.withLock({ $0.users.remove(user) }) != nil { room.left(user, with: self) }
         case .stream(let key, let isOn): room.streamChanged(key, isOn: isOn, with: self)
         case .read(let key, let resolution): room.forward(key, resolution, to: self)
         case .unread(let key): room.stopForwarding(key, to: self)
-        case .release(let memory): room.release(memory, by: self)
-        case .forget(let memory): state.withLock { $0.memories[memory] = nil }
+        case .forget(let memories):
+            state.withLock { state in for memory in memories { state.memories[memory] = nil } }
         case .begin(let key): stream(key)?.begin()
         case .caps(let key, let caps): stream(key)?.setCaps(caps.caps)
         case .latency(let key, let time): stream(key)?.setTiming(.machine(latency: ClockTime(nanoseconds: time)))
         case .status(let key, let isOn): _ = stream(key)?.setStatus(isOn)
+        }
+    }
+
+    /// False for what makes no sense.
+    private func handle(_ message: BufferMessage, _ file: ReceivedFile?) -> Bool {
+        switch message {
+        case .release(let memory): room.release(memory, by: self)
         case .buffer(let key, let shared): return show(shared, of: key, file)
         }
         return true
@@ -76,7 +97,7 @@ final class RoomPeer: Sendable {
 
     /// `nil` for one that nobody reads here any more: messages may still be under way.
     private func stream(_ key: StreamKey) -> RoomStream? {
-        state.withLock { $0.users.contains(key.user) } ? room.remoteStream(key) : nil
+        state.withLock { $0.users.contains(key.user) } ? room.remoteStream(key, of: self) : nil
     }
 
     private func join(_ user: String) {
@@ -94,9 +115,11 @@ final class RoomPeer: Sendable {
         guard let memory = state.withLock({ $0.memories[shared.memory] }) else { return false }
         let buffer = memory.buffer(count: shared.length) { [weak self] in
             guard let self else { return }
-            state.withLock { $0.held[key, default: 0] -= 1 }
-            // As good as sent, or there is nobody who waits for it.
-            _ = socket.send(PeerMessage.release(memory: shared.memory).bytes)
+            state.withLock { state in
+                let held = state.held[key, default: 1] - 1
+                state.held[key] = held > 0 ? held : nil
+            }
+            sendOrClose(BufferMessage.release(memory: shared.memory).bytes)
         }
         guard let buffer else { return false }
         let held = state.withLock { state in

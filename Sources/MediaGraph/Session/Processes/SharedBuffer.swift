@@ -1,7 +1,7 @@
 import GStreamer
 
 /// What a buffer in shared memory says beside its bytes.
-struct SharedBuffer: Sendable, Codable {
+struct SharedBuffer: Sendable, Hashable {
     /// Which memory: its number with the process that made it.
     var memory: UInt64
     /// How large that memory is as a whole.
@@ -19,19 +19,6 @@ struct SharedBuffer: Sendable, Codable {
     var captureTime: UInt64?
     var isGap: Bool
 
-    init(_ buffer: BufferAccess, in memory: UInt64, capacity: Int, moment: ClockTime?) {
-        self.memory = memory
-        self.capacity = capacity
-        length = buffer.size
-        self.moment = moment?.nanoseconds
-        duration = buffer.duration?.nanoseconds
-        layout = buffer.videoLayout
-        rotation = Rotation(of: buffer).rawValue
-        flip = Flip(of: buffer).rawValue
-        captureTime = buffer.captureTime
-        isGap = buffer.isGap
-    }
-
     /// Says the same of another buffer.
     func describe(_ buffer: BufferAccess) {
         buffer.presentationTimestamp = moment.map(ClockTime.init(nanoseconds:))
@@ -43,5 +30,14 @@ struct SharedBuffer: Sendable, Codable {
         if let flip = Flip(rawValue: flip), flip != .none { Flip.meta.set(flip.rawValue, on: buffer) }
         if let captureTime { buffer.setCaptureTime(captureTime) }
         buffer.isGap = isGap
+    }
+}
+
+extension SharedBuffer {
+    init(_ buffer: BufferAccess, in memory: UInt64, capacity: Int, moment: ClockTime?) {
+        self.init(
+            memory: memory, capacity: capacity, length: buffer.size, moment: moment?.nanoseconds,
+            duration: buffer.duration?.nanoseconds, layout: buffer.videoLayout, rotation: Rotation(of: buffer).rawValue,
+            flip: Flip(of: buffer).rawValue, captureTime: buffer.captureTime, isGap: buffer.isGap)
     }
 }

@@ -30,9 +30,11 @@ struct SharedMemoryPool<Holder: Hashable & Sendable>: Sendable {
         var replaced: UInt64?
     }
 
-    /// One that nobody reads, with room for so much; `nil` when there is no memory. `holders` is how many may keep some.
-    mutating func free(_ size: Int, holders: Int) -> Place? {
-        let limit = holders * share + 1
+    /// One that nobody reads, with room for so much; `nil` when there is no memory. Each reader may keep some, and so may those who
+    /// were readers.
+    mutating func free(_ size: Int, readers: some Sequence<Holder>) -> Place? {
+        let keepers = slots.values.reduce(into: Set(readers)) { $0.formUnion($1.holders) }
+        let limit = keepers.count * share + 1
         let free = slots.filter { $0.value.holders.isEmpty }
         let fitting = free.filter { $0.value.memory.size >= size }
         if let fit = fitting.min(by: { ($0.value.memory.size, $0.key) < ($1.value.memory.size, $1.key) }) {
@@ -63,11 +65,19 @@ struct SharedMemoryPool<Holder: Hashable & Sendable>: Sendable {
 
     mutating func release(_ id: UInt64, _ holder: Holder) { slots[id]?.holders.remove(holder) }
 
-    /// The holder is gone, and with it what it read.
-    mutating func remove(_ holder: Holder) {
-        for id in slots.keys {
-            slots[id]?.holders.remove(holder)
-            slots[id]?.knownTo.remove(holder)
-        }
+    /// The holder reads no more, and may keep what it has until it releases that. Answers which memories it need know no longer.
+    mutating func unsubscribe(_ holder: Holder) -> [UInt64] {
+        let known = slots.filter { $0.value.knownTo.contains(holder) }.keys.sorted()
+        for id in known { slots[id]?.knownTo.remove(holder) }
+        return known
+    }
+
+    /// The holder won't say any more what it has released: what it holds is given up, so that nobody writes there. Answers which
+    /// memories those are.
+    mutating func remove(_ holder: Holder) -> [UInt64] {
+        let held = slots.filter { $0.value.holders.contains(holder) }.keys.sorted()
+        for id in held { slots[id] = nil }
+        for id in slots.keys { slots[id]?.knownTo.remove(holder) }
+        return held
     }
 }

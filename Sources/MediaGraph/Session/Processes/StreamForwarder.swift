@@ -20,12 +20,19 @@ final class StreamForwarder: Sendable {
         var demand: Resolution? { Resolution.greatest(demands.values) }
     }
 
+    /// Until it is started, and after it was stopped, there is no thread.
+    private enum Run: Sendable {
+        case idle
+        case running(NativeThread)
+        case stopped
+    }
+
     private static let memoryCount = Atomic<UInt64>(0)
 
     let stream: RoomStream
     private let reader: StreamReader
     private let state: Mutex<State>
-    private let thread = Mutex<NativeThread?>(nil)
+    private let run = Mutex(Run.idle)
 
     init(_ stream: RoomStream) {
         self.stream = stream
@@ -40,16 +47,26 @@ final class StreamForwarder: Sendable {
         reader.play()
     }
 
+    /// Once, and never after `stop`.
     func start() {
-        stream.add(reader)
-        thread.withLock { $0 = NativeThread("room-forwarder") { [self] in run() } }
+        run.withLock { run in
+            guard case .idle = run else { return }
+            stream.add(reader)
+            run = .running(NativeThread("room-forwarder") { [self] in forward() })
+        }
     }
 
     /// Ends its thread.
     func stop() {
+        let thread = run.withLock { run -> NativeThread? in
+            defer { run = .stopped }
+            guard case .running(let thread) = run else { return nil }
+            return thread
+        }
+        guard let thread else { return }
         stream.remove(reader)
         reader.end()
-        thread.withLock { $0.take() }?.join()
+        thread.join()
     }
 
     /// Or what it wants has changed.
@@ -67,13 +84,20 @@ final class StreamForwarder: Sendable {
         reader.negotiate()
     }
 
-    /// True when nobody is left.
-    func remove(_ peer: RoomPeer) -> Bool {
+    /// True when nobody is left. One that isn't gone may go on looking at what it has got.
+    func remove(_ peer: RoomPeer, isGone: Bool) -> Bool {
         defer { reader.negotiate() }
         return state.withLock { state in
-            state.demands[ObjectIdentifier(peer)] = nil
+            let holder = ObjectIdentifier(peer)
+            state.demands[holder] = nil
             state.peers.removeAll { $0 === peer }
-            state.pool.remove(ObjectIdentifier(peer))
+            if isGone {
+                let lost = state.pool.remove(holder)
+                if !lost.isEmpty { for peer in state.peers { peer.send(.forget(memories: lost)) } }
+            } else {
+                let known = state.pool.unsubscribe(holder)
+                if !known.isEmpty { peer.send(.forget(memories: known)) }
+            }
             return state.peers.isEmpty
         }
     }
@@ -82,7 +106,7 @@ final class StreamForwarder: Sendable {
         state.withLock { $0.pool.release(memory, ObjectIdentifier(peer)) }
     }
 
-    private func run() {
+    private func forward() {
         while true {
             switch reader.next() {
             case .buffer(let frame): show(frame)
@@ -147,18 +171,20 @@ final class StreamForwarder: Sendable {
     private func show(_ frame: StreamReader.Frame) {
         guard let shown = scaled(frame) else { return reader.lose(frame.buffer) }
         let (place, timing) = state.withLock {
-            $0.caps == nil ? (nil, nil) : ($0.pool.free(shown.access.size, holders: $0.peers.count), $0.timing)
+            $0.caps == nil
+                ? (nil, nil)
+                : ($0.pool.free(shown.access.size, readers: $0.peers.lazy.map { ObjectIdentifier($0) }), $0.timing)
         }
         guard let place, place.memory.copy(shown.access) else { return reader.lose(frame.buffer) }
         _ = frame.buffer.take()
         let moment = shown.access.presentationTimestamp.flatMap { timing?.moment(of: $0) }
-        let message = PeerMessage.buffer(
+        let message = BufferMessage.buffer(
             stream.key,
             SharedBuffer(shown.access, in: place.id, capacity: place.memory.size, moment: moment))
         let bytes = message.bytes
         state.withLock { state in
             for peer in state.peers {
-                if let replaced = place.replaced { peer.send(.forget(memory: replaced)) }
+                if let replaced = place.replaced { peer.send(.forget(memories: [replaced])) }
                 let holder = ObjectIdentifier(peer)
                 guard state.pool.hasRoom(holder) else {
                     reader.statistics.countDrop()

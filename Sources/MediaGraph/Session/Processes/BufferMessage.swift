@@ -1,0 +1,80 @@
+import Foundation
+import GStreamer
+
+/// What goes between processes with each buffer, in a fixed form of bytes: of a stream's messages nearly all, and nobody should
+/// wait for JSON.
+///
+/// A byte that says which it is, words of eight bytes, the lowest first, and the user's name at the end.
+enum BufferMessage: Sendable, Hashable {
+    /// Its bytes lie in shared memory; the message has that memory's file the first time.
+    case buffer(StreamKey, SharedBuffer)
+    /// The bytes are no longer needed.
+    case release(memory: UInt64)
+
+    /// No JSON begins like this.
+    private enum Kind {
+        static let buffer: UInt8 = 1
+        static let release: UInt8 = 2
+    }
+
+    var bytes: Data {
+        switch self {
+        case .release(let memory): return Data(Self.bytes(Kind.release, [memory]))
+        case .buffer(let key, let buffer):
+            let layout = buffer.layout?.words ?? []
+            let kind = StreamKind.allCases.firstIndex(of: key.kind) ?? 0
+            let flags = [buffer.moment != nil, buffer.duration != nil, buffer.captureTime != nil, buffer.isGap]
+            let words =
+                [
+                    UInt64(kind), flags.enumerated().reduce(0) { $0 | ($1.element ? 1 << UInt64($1.offset) : 0) },
+                    buffer.memory, UInt64(buffer.capacity), UInt64(buffer.length), buffer.moment ?? 0,
+                    buffer.duration ?? 0, buffer.captureTime ?? 0, UInt64(UInt32(bitPattern: buffer.rotation)),
+                    UInt64(UInt32(bitPattern: buffer.flip)), UInt64(layout.count),
+                ] + layout
+            return Data(Self.bytes(Kind.buffer, words) + key.user.utf8)
+        }
+    }
+
+    private static func bytes(_ kind: UInt8, _ words: [UInt64]) -> [UInt8] {
+        var bytes: [UInt8] = [kind]
+        bytes.reserveCapacity(1 + words.count * 8)
+        for word in words {
+            for shift in stride(from: UInt64(0), to: 64, by: 8) {
+                bytes.append(UInt8(truncatingIfNeeded: word >> shift))
+            }
+        }
+        return bytes
+    }
+
+    /// `nil` for what is none.
+    init?(_ bytes: Data) {
+        guard let kind = bytes.first, kind == Kind.buffer || kind == Kind.release else { return nil }
+        var rest = Array(bytes.dropFirst())[...]
+        func word() -> UInt64? {
+            guard rest.count >= 8 else { return nil }
+            defer { rest = rest.dropFirst(8) }
+            return rest.prefix(8).reversed().reduce(0) { $0 << 8 | UInt64($1) }
+        }
+        func words(_ count: Int) -> [UInt64]? {
+            guard rest.count >= count * 8 else { return nil }
+            return (0..<count).compactMap { _ in word() }
+        }
+        guard kind == Kind.buffer else {
+            guard let memory = word(), rest.isEmpty else { return nil }
+            self = .release(memory: memory)
+            return
+        }
+        guard let head = words(11), head[0] < StreamKind.allCases.count, let capacity = Int(exactly: head[3]),
+            let length = Int(exactly: head[4]), head[10] <= UInt64(VideoLayout.mostWords),
+            let layout = words(Int(head[10])), let user = String(validating: rest, as: UTF8.self)
+        else { return nil }
+        func given(_ bit: UInt64, _ value: UInt64) -> UInt64? { head[1] & 1 << bit == 0 ? nil : value }
+        self = .buffer(
+            StreamKey(user: user, kind: StreamKind.allCases[Int(head[0])]),
+            SharedBuffer(
+                memory: head[2], capacity: capacity, length: length, moment: given(0, head[5]),
+                duration: given(1, head[6]), layout: VideoLayout(words: layout),
+                rotation: Int32(truncatingIfNeeded: head[8]), flip: Int32(truncatingIfNeeded: head[9]),
+                captureTime: given(2, head[7]), isGap: given(3, 0) != nil))
+    }
+}
