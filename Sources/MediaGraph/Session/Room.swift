@@ -57,7 +57,7 @@ final class Room: Sendable {
             state.members[member.user] = member
             return true
         }
-        guard isFree else { throw .nameTaken(member.user) }
+        guard isFree else { throw .nameTaken(member.user, in: name) }
         var remote: [String] = []
         do throws(MediaGraphError) { remote = try link()?.join(member.user) ?? [] } catch {
             state.withLock { $0.members[member.user] = nil }
@@ -170,7 +170,10 @@ extension Room: RoomLinkEvents {
 }
 
 extension MediaGraphError {
-    static func nameTaken(_ user: String) -> MediaGraphError {
-        .alreadyInUse(.init("user \"\(user)\"", expected: "a name that nobody in the room has"))
+    static func nameTaken(_ user: String, in room: String) -> MediaGraphError {
+        .alreadyInUse(
+            .init(
+                "user \"\(user)\"", expected: "a name that nobody in the room has",
+                actual: "room \"\(room)\", where \"\(user)\" is already: choose another with user=…"))
     }
 }

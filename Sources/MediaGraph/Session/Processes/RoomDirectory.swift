@@ -7,10 +7,12 @@ import Synchronization
 ///
 /// What a process that died has left is recognised by its locks and sockets, which the system has given up for it.
 struct RoomDirectory: Sendable {
+    let room: String
     let path: String
 
     /// Throws `notPermitted` where there can be no such folder.
     init(room: String) throws(MediaGraphError) {
+        self.room = room
         let runtime = ProcessInfo.processInfo.environment["XDG_RUNTIME_DIR"] ?? ""
         let base = runtime.isEmpty ? "/tmp/mediagraph-\(getuid())" : "\(runtime)/mediagraph"
         // A socket's path has room for 107 bytes, and a room's name may be anything.

@@ -88,7 +88,7 @@ final class RoomLink: Sendable {
     /// Throws `alreadyInUse` while another process has the name. Answers who else is there.
     func join(_ user: String) throws(MediaGraphError) -> [String] {
         let claim = try directory.withLock { () throws(MediaGraphError) in directory.claim(user) }
-        guard let claim else { throw .nameTaken(user) }
+        guard let claim else { throw .nameTaken(user, in: directory.room) }
         return state.withLock { state in
             state.users[user] = claim
             for peer in state.peers { peer.send(.joined(user)) }
