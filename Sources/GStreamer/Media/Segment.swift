@@ -28,7 +28,8 @@ public struct Segment: Equatable, @unchecked Sendable {
 
     /// The same timestamps mean a running time that is so many nanoseconds later (or earlier).
     ///
-    /// What would come before running time 0 lies outside the segment then, as GStreamer has it.
+    /// What would come before running time 0 lies before the segment's start then, so that elements clip it. GStreamer's own
+    /// `gst_segment_offset_running_time` leaves it inside and without a running time, and compositor aborts on that (1.22).
     public func shifted(by nanoseconds: Int64) -> Segment {
         var shifted = self
         if nanoseconds >= 0 || shifted.raw.base >= nanoseconds.magnitude {
@@ -36,9 +37,23 @@ public struct Segment: Equatable, @unchecked Sendable {
         } else {
             let rest = nanoseconds.magnitude - UInt64(shifted.raw.base)
             shifted.raw.base = 0
-            shifted.raw.offset += guint64(rest)
+            shifted.skip(guint64(rest))
         }
         return shifted
+    }
+
+    /// Begins so many nanoseconds later, with the running time that it began with.
+    private mutating func skip(_ nanoseconds: guint64) {
+        // Backwards the running time counts from the end.
+        guard raw.rate > 0 else {
+            raw.offset += nanoseconds
+            return
+        }
+        let skipped = nanoseconds + raw.offset
+        raw.offset = 0
+        raw.start += skipped
+        raw.position = max(raw.position, raw.start)
+        if raw.time != .max { raw.time += guint64(Double(skipped) * raw.applied_rate.magnitude) }
     }
 
     /// The timestamp that has this running time; `nil` outside the segment.

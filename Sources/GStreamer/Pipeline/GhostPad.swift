@@ -222,3 +222,21 @@ extension GhostPad.Event {
         }
     }
 }
+
+extension GhostPad {
+    /// Ends a stream that never began: downstream has had an empty one then.
+    public func endEmptyStream() {
+        guard gst_pad_get_sticky_event(raw, GST_EVENT_STREAM_START, 0).map({ gst_event_unref($0) }) == nil else {
+            gst_pad_push_event(raw, gst_event_new_eos())
+            return
+        }
+        var segment = GstSegment()
+        gst_segment_init(&segment, GST_FORMAT_TIME)
+        let bin = gst_pad_get_parent_element(raw)
+        let id = takeString(gst_pad_create_stream_id(raw, bin, "nothing")) ?? "nothing"
+        gst_object_unref(bin)
+        gst_pad_push_event(raw, gst_event_new_stream_start(id))
+        gst_pad_push_event(raw, gst_event_new_segment(&segment))
+        gst_pad_push_event(raw, gst_event_new_eos())
+    }
+}

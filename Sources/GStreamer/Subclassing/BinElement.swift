@@ -14,6 +14,7 @@ open class BinElement: ElementImplementation, ParentClass, @unchecked Sendable {
                     .assumingMemoryBound(to: GstElementClass.self).pointee.provide_clock(element)
             }
         }
+        if hearsEndOfStream { installSendEvent(klass) }
         guard watchesMessages || speaksForChildren else { return }
         klass.assumingMemoryBound(to: GstBinClass.self).pointee.handle_message = { bin, message in
             let raw = UnsafeMutableRawPointer(bin!)
@@ -30,6 +31,25 @@ open class BinElement: ElementImplementation, ParentClass, @unchecked Sendable {
             parent.pointee.handle_message(bin, message)
         }
     }
+
+    private class func installSendEvent(_ klass: UnsafeMutableRawPointer) {
+        klass.assumingMemoryBound(to: GstElementClass.self).pointee.send_event = { bin, event in
+            let raw = UnsafeMutableRawPointer(bin!)
+            if event!.pointee.type == GST_EVENT_EOS,
+                let node = ElementClass.madeImplementation(of: raw) as? BinElement
+            {
+                node.endOfStreamRequested()
+            }
+            return ElementClass.parentClass(of: ElementInstance(raw)).assumingMemoryBound(to: GstElementClass.self)
+                .pointee.send_event(bin, event)
+        }
+    }
+
+    /// Whether `endOfStreamRequested` is called.
+    open class var hearsEndOfStream: Bool { false }
+
+    /// The graph is asked to end, before the bin's own sources are. Any thread.
+    open func endOfStreamRequested() {}
 
     /// Whether `childPosted` is called.
     open class var watchesMessages: Bool { false }

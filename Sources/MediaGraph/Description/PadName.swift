@@ -23,6 +23,9 @@ public enum PadName {
         }
     }
 
+    /// What messages say of it.
+    static let rule = "other bytes than letters, digits and - are _XX, in hexadecimal"
+
     private static func isPlain(_ byte: UInt8) -> Bool { byte.isLetter || byte.isDigit || byte == UInt8(ascii: "-") }
 
     /// `anna@x.de` is `anna_40x_2Ede`.

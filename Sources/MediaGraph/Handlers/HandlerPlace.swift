@@ -4,6 +4,8 @@ struct HandlerPlace: Sendable {
     let node: String
     var handler = "handler"
     var options = "options"
+    /// The pad that gives what the handler sends, of a node with several.
+    var pad: String?
     /// What it may name.
     let kinds: [HandlerRegistry.Kind]
 
@@ -11,8 +13,9 @@ struct HandlerPlace: Sendable {
     static func all(of node: String) -> [HandlerPlace] {
         if node == "sharesource" {
             return [
-                HandlerPlace(node: node, kinds: [.source]),
-                HandlerPlace(node: node, handler: "audio-handler", options: "audio-options", kinds: [.microphone]),
+                HandlerPlace(node: node, pad: "src", kinds: [.source]),
+                HandlerPlace(
+                    node: node, handler: "audio-handler", options: "audio-options", pad: "audio", kinds: [.microphone]),
             ]
         }
         let kinds = HandlerRegistry.Kind.allCases.filter { $0.node == node }

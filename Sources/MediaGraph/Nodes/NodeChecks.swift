@@ -42,9 +42,22 @@ struct HandlerCheck: DescriptionCheck {
         // One of several will do.
         guard problems.isEmpty, places.allSatisfy({ element.property($0.handler).map { $0.value == "" } ?? true })
         else {
-            return problems
+            return problems + halves(places, element)
         }
         return withoutHandler(places, element)
+    }
+
+    /// A pad of a node with several handlers, linked, but without its own.
+    private func halves(_ places: [HandlerPlace], _ element: DescribedElement) -> [Diagnostic] {
+        places.compactMap { place in
+            guard let pad = place.pad, element.property(place.handler).map({ $0.value == "" }) ?? true,
+                element.sourcePads.contains(pad) || pad == "src" && element.sourcePads.contains("")
+            else { return nil }
+            let known = HandlerRegistry.shared.handlers(place).map(\.name).joined(separator: ", ")
+            return element.diagnostic(
+                "\(place.node) sends nothing at its linked pad \(pad) without \(place.handler)=",
+                hint: "one of \(known); or a program attaches its own", severity: .warning)
+        }
     }
 
     private func problems(_ place: HandlerPlace, _ element: DescribedElement) -> [Diagnostic] {
@@ -158,13 +171,17 @@ struct DisplayCheck: DescriptionCheck {
     var environment: @Sendable (String) -> String? = { getenv($0).map { String(cString: $0) } }
 
     func problems(in element: DescribedElement) -> [Diagnostic] {
-        guard element.factory == "autovideosink",
-            ["DISPLAY", "WAYLAND_DISPLAY"].allSatisfy({ environment($0)?.isEmpty ?? true })
+        let known = element.factory == "autovideosink" ? ["DISPLAY", "WAYLAND_DISPLAY"] : ["DISPLAY"]
+        guard ["autovideosink", "ximagesink", "xvimagesink"].contains(element.factory),
+            element.property("display") == nil, known.allSatisfy({ environment($0)?.isEmpty ?? true })
         else { return [] }
+        let isAutomatic = known.count > 1
+        let other = element.variable.map { "\($0)=fakesink needs none" } ?? "fakesink and files need none"
         return [
             element.diagnostic(
-                "autovideosink needs a display, and neither DISPLAY nor WAYLAND_DISPLAY is set",
-                hint: "without one GStreamer may crash here; fakesink and files need none", severity: .warning)
+                "\(element.factory) needs a display, and "
+                    + (isAutomatic ? "neither DISPLAY nor WAYLAND_DISPLAY is set" : "DISPLAY isn't set"),
+                hint: isAutomatic ? "without one GStreamer may crash here; \(other)" : other, severity: .warning)
         ]
     }
 }

@@ -83,7 +83,11 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
         ElementDeclaration(
             factoryName: "mediasession", typeName: "GstMediaSession", longName: "Media session",
             classification: "Source/Sink/Network",
-            summary: "A user's place in a room: sends camera, microphone and share, and reads everybody else's",
+            summary: """
+                A user's place in a room: sends camera, microphone and share, and reads everybody else's. In the name of a \
+                pad that reads, such as video_bob, a user's letters, digits and - are as they are, and other bytes are _XX, \
+                in hexadecimal: video_J_C3_BCrgen
+                """,
             author: NodeDefinition.author,
             padTemplates: StreamKind.allCases.map {
                 PadTemplate($0.inputPad, .sink, .request, caps: $0.isSound ? soundCaps : videoCaps)

@@ -88,7 +88,7 @@ final class Room: Sendable {
             state.members[member.user] = member
             return true
         }
-        guard isFree else { throw .nameTaken(member.user) }
+        guard isFree else { throw .nameTaken(member.user, in: name) }
         let reach = reach()
         guard case .others(let link) = reach else { return (reach, []) }
         do throws(MediaGraphError) { return (reach, try link.join(member.user)) } catch {
@@ -208,7 +208,10 @@ extension Room: RoomLinkEvents {
 }
 
 extension MediaGraphError {
-    static func nameTaken(_ user: String) -> MediaGraphError {
-        .alreadyInUse(.init("user \"\(user)\"", expected: "a name that nobody in the room has"))
+    static func nameTaken(_ user: String, in room: String) -> MediaGraphError {
+        .alreadyInUse(
+            .init(
+                "user \"\(user)\"", expected: "a name that nobody in the room has",
+                actual: "room \"\(room)\", where \"\(user)\" is already: choose another with user=…"))
     }
 }

@@ -86,7 +86,7 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         while true {
             switch reader.next() {
             case .buffer(let next):
-                guard shown.segment != nil, !shown.isRefused else {
+                guard let segment = shown.segment, !shown.isRefused, isInTime(next.buffer.access, segment) else {
                     reader.lose(next.buffer)
                     continue
                 }
@@ -113,6 +113,13 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
             case .end: return .endOfStream
             }
         }
+    }
+
+    /// Not what was captured before the reader's own beginning: it has no time there. Encoded frames go by, because those
+    /// after them may need them; their decoder drops what lies outside the segment.
+    private func isInTime(_ buffer: BufferAccess, _ segment: Segment) -> Bool {
+        guard let timestamp = buffer.presentationTimestamp, shown.format?.isEncoded != true else { return true }
+        return segment.runningTime(of: timestamp) != nil
     }
 
     private func show(_ signal: StreamReader.Signal) {

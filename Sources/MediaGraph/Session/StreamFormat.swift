@@ -8,9 +8,14 @@ final class StreamFormat: Sendable {
     }
 
     let caps: Caps
+    let isEncoded: Bool
     private let scalers = Mutex<[Resolution: Made]>([:])
+    private static let encoded = BufferType.encoded.caps.constant
 
-    init(_ caps: Caps) { self.caps = caps }
+    init(_ caps: Caps) {
+        self.caps = caps
+        isEncoded = caps.canIntersect(Self.encoded)
+    }
 
     /// The same for all who ask for it, while any of them has it. `nil` where nothing is to be scaled: what is no higher, and
     /// what a pipe can't scale either, goes by as it is.

@@ -175,7 +175,10 @@ final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
             return true
         } catch {
             if !isRefused {
-                owner.postWarning(.busy, "\(owner.name): \(kind.inputPad) isn't sent: \(error)")
+                owner.postWarning(
+                    .busy,
+                    "\(owner.name): \(kind.inputPad) isn't sent: \(error); it waits, and begins by itself when that share ends"
+                )
                 owner.post(SessionMessage.shareRefused(key.user, error))
             }
             isRefused = true

@@ -88,7 +88,7 @@ struct JSONReporter: RunReporter {
         if hasReader, !JSONLine.print(event, to: StandardStreams.reservedOutput) { hasReader = false }
     }
 
-    mutating func begin(_ title: String, _ rows: [ProgressSample.Row]) {
+    mutating func begin(_ title: String, _ rows: [ProgressSample.Row], _ subscriptions: [SessionSubscriptions]) {
         print(Start(title: title, nodes: rows.map { Node(name: $0.name, element: $0.element) }))
     }
 

@@ -16,7 +16,8 @@ struct LiveReporter: RunReporter {
 
     init(showsMessages: Bool = false) { self.showsMessages = showsMessages }
 
-    mutating func begin(_ title: String, _ rows: [ProgressSample.Row]) {
+    mutating func begin(_ title: String, _ rows: [ProgressSample.Row], _ subscriptions: [SessionSubscriptions]) {
+        roster = SessionRoster(subscriptions)
         let width = Terminal.size(stream).columns
         StandardStreams.printError(Self.titleLine(title, width: width, style: style))
     }

@@ -5,7 +5,7 @@ protocol RunReporter: Sendable {
     /// Seconds between two calls of `progress`.
     var interval: Double { get }
     /// The graph is about to start.
-    mutating func begin(_ title: String, _ rows: [ProgressSample.Row])
+    mutating func begin(_ title: String, _ rows: [ProgressSample.Row], _ subscriptions: [SessionSubscriptions])
     mutating func progress(_ sample: ProgressSample)
     mutating func event(_ event: GraphEvent)
     /// The graph was told something while it runs.
@@ -31,7 +31,7 @@ struct QuietReporter: RunReporter {
     let interval = 60.0
     private let report = DiagnosticReport()
 
-    mutating func begin(_ title: String, _ rows: [ProgressSample.Row]) {}
+    mutating func begin(_ title: String, _ rows: [ProgressSample.Row], _ subscriptions: [SessionSubscriptions]) {}
     mutating func progress(_ sample: ProgressSample) {}
     mutating func event(_ event: GraphEvent) {
         if case .warning(let warning) = event { report.warning("\(warning)") }
@@ -47,7 +47,9 @@ struct LineReporter: RunReporter {
     let interval = 1.0
     private let report = DiagnosticReport()
 
-    mutating func begin(_ title: String, _ rows: [ProgressSample.Row]) { StandardStreams.printError(title) }
+    mutating func begin(_ title: String, _ rows: [ProgressSample.Row], _ subscriptions: [SessionSubscriptions]) {
+        for line in [title] + SessionRoster.logLines(subscriptions) { StandardStreams.printError(line) }
+    }
     mutating func progress(_ sample: ProgressSample) { StandardStreams.printError(ProgressTable.logLine(sample)) }
     mutating func event(_ event: GraphEvent) {
         switch event {

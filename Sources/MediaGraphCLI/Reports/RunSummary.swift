@@ -95,9 +95,20 @@ struct RunFailure: Sendable {
             factory.map { name.hasPrefix($0) ? name : "\(name) (\($0))" } ?? name
         }
         message = "hangs while \(isStarting ? "starting" : "stopping")"
-        text = "\(place ?? "the graph") \(message)"
+        text = "\(place ?? "the graph") \(message)" + (isStarting ? "" : Self.advice)
         (element, factory) = (elements.first?.name, elements.first?.factory)
     }
+
+    /// Streams that were asked to end and didn't.
+    init(notEndedWithin limit: Duration) {
+        message = "its streams didn't end within \(limit.components.seconds) s of being asked to"
+        text = message + Self.advice
+    }
+
+    private static let advice = """
+        : files may be incomplete. Where an element works off a backlog, send it less (a smaller size, fewer frames), or \
+        put a queue leaky=downstream before it
+        """
 
     init(_ error: GraphError, formatConflict: String? = nil) {
         text = "\(error)"

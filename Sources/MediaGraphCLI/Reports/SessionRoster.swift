@@ -4,6 +4,17 @@ import MediaGraph
 struct SessionRoster {
     /// By session, in the order of their names, and user.
     private var sessions: [(node: String, users: [String: Set<String>])] = []
+    /// Whom each session reads.
+    private var read: [String: [String]] = [:]
+
+    /// - Parameter subscriptions: of the graph; a session that reads somebody has a line from the beginning.
+    init(_ subscriptions: [SessionSubscriptions] = []) {
+        for session in subscriptions {
+            change(session.node) { _ in }
+            // One's own streams come without anybody else.
+            read[session.node] = session.users.filter { $0 != session.user }
+        }
+    }
 
     /// Takes what a session tells of others and of itself; false for anything else.
     mutating func add(_ event: GraphEvent) -> Bool {
@@ -29,16 +40,31 @@ struct SessionRoster {
         let longest = min(24, sessions.map { TextWidth.columns($0.node) }.max() ?? 0)
         return sessions.prefix(max(0, height)).map { node, users in
             let name = TextWidth.padded(TextWidth.truncated(TextWidth.printable(node), to: longest), to: longest)
-            let line = TextWidth.truncated("  \(name)  \(TextWidth.printable(Self.text(users)))", to: width)
+            let line = TextWidth.truncated("  \(name)  \(TextWidth.printable(text(node, users)))", to: width)
             return ProgressTable.Line(text: line, width: TextWidth.columns(line))
         }
     }
 
-    /// `alice: audio, video · bob: share · carol`
-    private static func text(_ users: [String: Set<String>]) -> String {
-        users.sorted { $0.key < $1.key }.map { user, kinds in
+    /// `alice: audio, video · bob: share · carol · waiting for dave (nobody of that name is here)`
+    private func text(_ node: String, _ users: [String: Set<String>]) -> String {
+        let here = users.sorted { $0.key < $1.key }.map { user, kinds in
             kinds.isEmpty ? user : "\(user): \(kinds.sorted().joined(separator: ", "))"
-        }.joined(separator: " · ")
+        }
+        let missing = (read[node] ?? []).filter { users[$0] == nil }
+        return (here + Self.waiting(for: missing)).joined(separator: " · ")
+    }
+
+    private static func waiting(for users: [String]) -> [String] {
+        users.isEmpty ? [] : ["waiting for \(users.joined(separator: ", ")) (nobody of that name is here)"]
+    }
+
+    /// What a log says at the beginning, of each session that reads others.
+    static func logLines(_ subscriptions: [SessionSubscriptions]) -> [String] {
+        subscriptions.compactMap { session in
+            let others = session.users.filter { $0 != session.user }
+            guard !others.isEmpty else { return nil }
+            return TextWidth.printable("\(session.node): \(session.user) waits for \(others.joined(separator: ", "))")
+        }
     }
 
     /// What a log says of it; `nil` for anything else.

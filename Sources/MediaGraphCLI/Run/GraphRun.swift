@@ -139,6 +139,7 @@ struct GraphRun {
             // Its time was over before it was running: that has to be said.
             var failure: RunFailure?
             if case .failure(let stopped) = end, status == .failure { failure = RunFailure(stopped) }
+            if case .success = end, request != nil { failure = RunFailure(notEndedWithin: Self.finishLimit) }
             await monitor.end(.forced, status, failure: failure)
             return status
         case .success(.failed(let failure)): error = .failed(failure)

@@ -42,10 +42,10 @@ final class RunMonitor: Sendable {
     // MARK: The run's course
 
     func begin(_ title: String) {
-        let progress = graph.progress
+        let (progress, subscriptions) = (graph.progress, graph.sessionSubscriptions)
         update { state in
             state.lastProgress = progress
-            state.reporter.begin(title, state.meter.total(progress, at: 0).rows)
+            state.reporter.begin(title, state.meter.total(progress, at: 0).rows, subscriptions)
         }
     }
 

@@ -1,7 +1,7 @@
 import GStreamer
-import MediaGraph
 import Testing
 
+@testable import MediaGraph
 @testable import MediaGraphCLI
 
 @Suite struct SessionRosterTests {
@@ -29,6 +29,23 @@ import Testing
         #expect(Self.lines(left) == ["  b     eve␛[2J", "  call  alice: audio, video"])
         #expect(Self.lines(left, height: 1).count == 1)
         #expect(Self.lines(call, width: 20) == ["  call  alice: audi…"])
+    }
+
+    @Test("SE-1 whom a session reads and who isn't there is said from the beginning, until they come")
+    func waiting() {
+        var roster = SessionRoster([
+            SessionSubscriptions(node: "call", user: "alice", users: ["alice", "bob", "you"])
+        ])
+        func lines() -> [String] { roster.lines(style: .plain, width: 79, height: 5).map(\.text) }
+        #expect(lines() == ["  call  waiting for bob, you (nobody of that name is here)"])
+        _ = roster.add(.userJoined(node: "call", user: "bob"))
+        #expect(lines() == ["  call  bob · waiting for you (nobody of that name is here)"])
+        _ = roster.add(.userJoined(node: "call", user: "you"))
+        #expect(lines() == ["  call  bob · you"])
+        #expect(
+            SessionRoster.logLines([SessionSubscriptions(node: "call", user: "alice", users: ["alice", "bob"])])
+                == ["call: alice waits for bob"])
+        #expect(SessionRoster.logLines([SessionSubscriptions(node: "call", user: "a", users: ["a"])]).isEmpty)
     }
 
     @Test("GR-3 what isn't about users is left to others, and a log has a line for each change")

@@ -56,6 +56,17 @@ import Testing
         #expect(events.first { $0.event == "error" }?.element == "reader")
     }
 
+    @Test("GR-3 streams that don't end when they are asked to: that is said, with what to do")
+    func unended() throws {
+        let program = try LiveProgram(
+            "run", "--quiet", "--duration", "1ms", "videotestsrc is-live=true ! valve drop=true ! fakesink async=false")
+        #expect(program.end() == 1)
+        let errors = program.errors
+        let told = "error: its streams didn't end within 5 s of being asked to: files may be incomplete"
+        #expect(errors.contains(told), "\(errors)")
+        #expect(program.errors.contains("leaky=downstream"))
+    }
+
     @Test("GR-3 a stream that doesn't end, in an element that can't be stopped, is given up, and the element is named")
     func stopping() throws {
         let program = try LiveProgram(

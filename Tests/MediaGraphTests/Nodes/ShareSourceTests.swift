@@ -331,6 +331,16 @@ import Testing
 
     // MARK: From text
 
+    @Test("SH-3 a share's linked half that nobody sends ends when the graph is asked to", arguments: [true, false])
+    func idleHalf(sendsPicture: Bool) async throws {
+        let handler = sendsPicture ? "handler=counter" : "audio-handler=tone"
+        let graph = try Graph(
+            "sharesource name=s \(handler)  s. ! fakesink async=false  s.audio ! fakesink async=false")
+        try await graph.start()
+        let end = await graph.finish(within: .seconds(60))
+        #expect("\(end)" == "\(GraphEnd.endOfStream)")
+    }
+
     @Test("SH-1 handlers by name: a video source's for the picture and a microphone's for the sound")
     func byName() async throws {
         let graph = try Graph(

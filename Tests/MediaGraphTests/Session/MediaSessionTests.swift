@@ -131,6 +131,45 @@ import Testing
     }
 
     @Test(
+        "SE-4 frames from before a reader's own beginning are lost to it and counted, and a compositor behind it goes on",
+        .timeLimit(.minutes(1)))
+    func fromBeforeTheBeginning() async throws {
+        let room = "\"\(#function)\""
+        let (bob, source) = try publisher("bob", room: room)
+        try await bob.start()
+        let sender = source.sender
+        let before = try #require(sender.runningTime)
+        let reader = try Graph(
+            """
+            mediasession name=call room=\(room) user=alice
+            call.video_bob ! tee name=t ! queue ! rawdatapipe name=bob
+            t. ! queue ! compositor ! rawdatapipe name=picture
+            """)
+        let (log, picture) = (Log<String>(), Log<String>())
+        try reader.rawDataPipe("bob").attach(Recorder(log: log))
+        try reader.rawDataPipe("picture").attach(Recorder(log: picture))
+        try await reader.start()
+        // A reader that isn't PLAYING yet has nothing to lose.
+        var sent: UInt64 = 0
+        let isLost = waitUntil {
+            let timestamp = ClockTime(nanoseconds: before.nanoseconds + sent)
+            sent += 1
+            try? sendNow(
+                sender, patternedFrame(width: 16, height: 16, seed: 0),
+                FrameDescription(width: 16, height: 16, framesPerSecond: Fraction(30, 1), timestamp: timestamp))
+            return (try? reader.counts("call").dropped) ?? 0 >= 2
+        }
+        #expect(isLost && log.all.filter { $0 == "frame" }.isEmpty)
+        #expect(
+            waitUntil {
+                try? Self.send(source)
+                return log.all.count > 2 && picture.all.count > 2
+            })
+        await reader.stop()
+        await bob.stop()
+    }
+
+    @Test(
         "SE-4 a pipe that can't take a user's stream is warned of by name; its graph and the user's other readers go on"
     )
     func unsuitableReader() async throws {

@@ -54,7 +54,9 @@ import Testing
         try room.join(first)
         #expect(
             throws: MediaGraphError.alreadyInUse(
-                .init("user \"alice\"", expected: "a name that nobody in the room has"))
+                .init(
+                    "user \"alice\"", expected: "a name that nobody in the room has",
+                    actual: "room \"same name\", where \"alice\" is already: choose another with user=…"))
         ) { try room.join(second) }
         room.leave(second)
         #expect(room.users == ["alice"])

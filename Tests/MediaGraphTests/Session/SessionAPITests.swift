@@ -296,7 +296,7 @@ import Testing
         #expect(late?.code == .lockedWhileRunning)
         let second = try session("alice", #function)
         let error = await #expect(throws: MediaGraphError.self) { try await second.join() }
-        #expect(error == .nameTaken("alice"))
+        #expect(error == .nameTaken("alice", in: #function))
         await alice.leave()
         try await second.join()
         await second.leave()

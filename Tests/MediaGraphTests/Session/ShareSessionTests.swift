@@ -182,6 +182,7 @@ import Testing
         try sendNow(bobs.audioSender, Self.block)
         let refusal = "bob: the room's share: expected nobody else to share, got user \"carol\", who does"
         let warnings = ["share", "shareaudio"].map { "call: \($0) isn't sent: \(refusal.dropFirst(5))" }
+            .map { "\($0); it waits, and begins by itself when that share ends" }
         #expect(try await eventually { toldBob.all.count == 4 })
         #expect(toldBob.all.sorted() == ([refusal, refusal] + warnings).sorted())
         #expect(reader.picture.all == [] && reader.sound.all == [])

@@ -15,6 +15,13 @@ import Testing
             let expected = running < 0 ? nil : ClockTime(nanoseconds: UInt64(running))
             #expect(moved.runningTime(of: .seconds(seconds)) == expected)
             if let expected { #expect(moved.timestamp(at: expected) == .seconds(seconds)) }
+            // And elements see that it is: what has no running time isn't inside.
+            guard let buffer = Buffer(filledWith: 0, count: 1) else {
+                Issue.record("no memory")
+                return
+            }
+            buffer.access.presentationTimestamp = .seconds(seconds)
+            #expect(moved.contains(buffer.access) == (expected != nil))
         }
         #expect(segment != Segment() && segment == Segment().shifted(by: 10_000_000_000))
     }

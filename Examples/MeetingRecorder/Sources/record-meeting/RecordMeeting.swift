@@ -19,9 +19,12 @@ struct RecordMeeting: AsyncParsableCommand {
     @Option(name: .shortAndLong, help: "The Matroska file.", completion: .file())
     var output: String = "meeting.mkv"
 
+    @Option(help: "The recorder's own name in the room.")
+    var name: String = "recorder"
+
     func run() async throws {
         do {
-            let graph = try MeetingRecorder(room: room, users: users, output: output).graph
+            let graph = try MeetingRecorder(room: room, users: users, output: output, name: name).graph
             // Ctrl-C ends the stream: what is under way is written, and the file gets its index.
             signal(SIGINT, SIG_IGN)
             let interrupt = DispatchSource.makeSignalSource(signal: SIGINT)

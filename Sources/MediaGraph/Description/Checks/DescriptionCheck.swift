@@ -14,6 +14,10 @@ public struct DescribedElement: Sendable {
     public let properties: [DescribedProperty]
     /// Whether something is linked to a sink pad of it.
     public let isFed: Bool
+    /// The source pads that links lead from, empty for one that isn't named.
+    let sourcePads: Set<String>
+    /// The variable that the factory's name is the value or the default of.
+    let variable: String?
     let locator: Locator
     let offsets: Range<Int>
 

@@ -7,6 +7,6 @@ enum DescriptionChecks {
     static func problems(in context: CheckContext) -> [Problem] {
         context.parsed.problems + ElementCheck.problems(in: context) + PropertyCheck.problems(in: context)
             + NameCheck.problems(in: context) + LinkCheck.problems(in: context) + LoopCheck.problems(in: context)
-            + CapsFieldCheck.problems(in: context)
+            + CapsFieldCheck.problems(in: context) + SessionCheck.problems(in: context)
     }
 }

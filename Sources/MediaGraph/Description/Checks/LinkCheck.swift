@@ -90,7 +90,7 @@ struct LinkCheck {
     /// GStreamer 1.22, where it finds no pads that fit, tries the request pads of both elements whatever their direction, and GLib
     /// complains: it mustn't be asked.
     private func isTriedBackwards(_ from: Side, _ to: Side) -> Bool {
-        guard from.pad == nil, to.pad == nil else { return false }
+        guard from.pad == nil || to.pad == nil else { return false }
         func has(_ side: Side, _ direction: Pad.Direction) -> Bool {
             context.factories[side.element]!.padTemplates.contains {
                 $0.direction == direction && $0.presence == .request
@@ -145,6 +145,10 @@ struct LinkCheck {
             let matching = templates.filter { $0.matches(pad.text) }
             if matching.isEmpty {
                 reportNoPad(pad, element, direction, all)
+            } else if let problem = UserPad.problem(of: pad.text, by: matching[0].name, factory.name) {
+                report(
+                    pad.range, "pad \"\(pad.text)\" of \(context.label(element)): \(problem.message)", problem.hint,
+                    true)
             } else {
                 sides.append(Side(element: element, direction: direction, pad: pad, templates: matching))
             }
@@ -199,10 +203,10 @@ struct LinkCheck {
         guard occupied[total, default: 0] > all.count || named.map({ occupied[$0]! > 1 }) == true else { return }
         let which = side.pad.map { "pad \"\($0.text)\" of \(context.label(element))" } ?? "\(context.label(element))"
         let hint =
-            if let template = side.templates.first, template.presence == .request {
-                "it has as many as are asked for: name another, by \(template.name)"
-            } else if side.direction == .source {
+            if side.direction == .source {
                 "a tee gives a stream to several elements"
+            } else if let template = side.templates.first, template.presence == .request {
+                "it has as many as are asked for: name another, by \(template.name)"
             } else {
                 "a mixer or a funnel takes several streams"
             }

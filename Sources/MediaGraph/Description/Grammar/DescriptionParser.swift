@@ -76,8 +76,9 @@ struct DescriptionParser {
             last = .broken
             ends.first = .broken
         case .reference(let element, let pad):
-            last = parseReference(element, pad)
-            if token?.isLink != true { reportUnlinked(start, element) }
+            let problems = result.problems.count
+            last = parseReference(start, element, pad)
+            if token?.isLink != true, result.problems.count == problems { reportUnlinked(start, element) }
         case .uri:
             position += 1
             last = .init(target: .element(add(uri: start, .source)))
@@ -122,7 +123,7 @@ struct DescriptionParser {
             return (.broken, nil)
         }
         switch token.kind {
-        case .reference(let element, let pad) where pads.isEmpty: return (parseReference(element, pad), nil)
+        case .reference(let element, let pad) where pads.isEmpty: return (parseReference(token, element, pad), nil)
         case .uri where pads.isEmpty:
             position += 1
             return (.init(target: .element(add(uri: token, .sink))), nil)
@@ -156,8 +157,11 @@ struct DescriptionParser {
     }
 
     /// `reference`: `element.pad,pad`
-    private mutating func parseReference(_ element: Range<Int>, _ pad: Range<Int>?) -> ParsedLink.End {
+    private mutating func parseReference(_ token: Token, _ element: Range<Int>, _ pad: Range<Int>?) -> ParsedLink.End {
         position += 1
+        let problems = result.problems.count
+        if let pad { skipForeignPad(token, element, pad) }
+        guard result.problems.count == problems else { return .broken }
         let pads = [pad].compactMap { $0.map(parsed) } + parseMorePads()
         return ParsedLink.End(target: .reference(parsed(element)), pads: pads)
     }

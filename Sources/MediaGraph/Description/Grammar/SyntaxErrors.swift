@@ -24,7 +24,10 @@ extension DescriptionParser {
 
     mutating func reportUnlinked(_ token: Token, _ element: Range<Int>) {
         let name = bytes[element].text
-        report(token.range, "reference \"\(bytes[token.range].text)\" isn't linked", "to link it: \(name). ! …")
+        let reference = bytes[token.range].text
+        report(
+            token.range, "reference \"\(reference)\" isn't linked",
+            "to link it: \(reference.hasSuffix(".") ? "\(name)." : reference) ! …")
     }
 
     /// Reports the token here, which begins nothing, and goes on after it and others like it.
@@ -58,6 +61,22 @@ extension DescriptionParser {
         report(word.startIndex..<word.endIndex, "\"\(word.text)\" is no name", Self.nameHint)
         while let token, token.range.lowerBound < word.endIndex { position += 1 }
         return true
+    }
+
+    /// A pad's name that goes on with what the grammar has no place for: a user's, as it is said and not as it is written.
+    mutating func skipForeignPad(_ reference: Token, _ element: Range<Int>, _ pad: Range<Int>) {
+        guard let token, token.range.lowerBound == reference.range.upperBound else { return }
+        switch token.kind {
+        case .link: return
+        case .character(let byte) where ",():!".utf8.contains(byte): return
+        default: break
+        }
+        let word = bytes[pad.lowerBound...].prefix { !$0.isSpace && $0 != UInt8(ascii: "!") }
+        let name = word.text
+        report(
+            pad.lowerBound..<word.endIndex, "\"\(name)\" is no pad's name",
+            UserPad.corrected(name, after: bytes[element].text + ".") ?? Self.nameHint)
+        while let token = self.token, token.range.lowerBound < word.endIndex { position += 1 }
     }
 
     /// A filter that ends at a `!` inside quotes: reports that and goes on after the quotes.

@@ -31,6 +31,14 @@ struct Locator: Sendable {
         }
     }
 
+    /// The variable that a part of the expanded text is the value of, or in whose default it stands.
+    func variable(at range: Range<Int>) -> String? {
+        let place = map.source(of: range)
+        if let expansion = place.expansions.first { return expansion.name }
+        let before = String(decoding: source.bytes[..<place.range.lowerBound], as: UTF8.self)
+        return before.firstMatch(of: /\$\{([A-Za-z_][A-Za-z_0-9]*):-[^}]*$/).map { String($0.1) }
+    }
+
     func diagnostic(_ problem: Problem) -> Diagnostic {
         let range = sourceRange(of: problem.place)
         var hint = problem.hint
@@ -38,6 +46,7 @@ struct Locator: Sendable {
             // The reader sees only the variable's name at that place.
             for expansion in map.source(of: expanded).expansions {
                 let note = "${\(expansion.name)} is \"\(expansion.value.shortened)\""
+                hint = expansion.hint ?? hint
                 hint = hint.map { "\($0) (\(note))" } ?? note
             }
         }

@@ -2,8 +2,26 @@
 struct OffsetMap: Sendable {
     /// What a variable stands for at one place.
     struct Expansion: Sendable, Hashable {
+        /// What a variable outside quotes is part of, going by what is written before it.
+        enum Place: Sendable { case quoted, word, value, alone }
+
         let name: String
         let value: String
+        var place = Place.quoted
+
+        /// What to do where the value was meant to be one, and fell apart at its spaces.
+        var hint: String? {
+            let words = value.split(whereSeparator: \.isWhitespace)
+            // Properties and links: meant to be several.
+            guard words.count > 1, !words.dropFirst().contains(where: { $0.contains("=") || $0 == "!" }) else {
+                return nil
+            }
+            switch place {
+            case .value: return "put quotes around \"${\(name)}\""
+            case .word: return "in a pad's name it is written \(name)=\(PadName.escape(value))"
+            case .quoted, .alone: return nil
+            }
+        }
     }
 
     private struct Segment {

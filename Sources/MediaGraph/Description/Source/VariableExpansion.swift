@@ -52,7 +52,8 @@ struct VariableExpansion {
     private mutating func expand(_ reference: VariableReference, _ quotes: SourceScanner.Quotes?) {
         // As in shells: `:-` takes the default when the value is missing or empty.
         if let value = values[reference.name], !value.isEmpty || reference.defaultParts == nil {
-            let expansion = OffsetMap.Expansion(name: reference.name, value: value)
+            let expansion = OffsetMap.Expansion(
+                name: reference.name, value: value, place: quotes == nil ? place : .quoted)
             guard !value.utf8.contains(0) else { return refuseNul(reference) }
             append(Self.quoted(value, quotes), from: reference.range, expansion: expansion)
         } else if let parts = reference.defaultParts {
@@ -63,6 +64,15 @@ struct VariableExpansion {
                     place: .source(reference.range), message: "undefined variable \"\(reference.name)\"",
                     hint: undefinedHint(reference.name)))
             append([.unknownText], from: reference.range)
+        }
+    }
+
+    /// What a variable here belongs to.
+    private var place: OffsetMap.Expansion.Place {
+        switch bytes.last {
+        case UInt8(ascii: "="): .value
+        case let byte? where byte.continuesIdentifier || byte == UInt8(ascii: "."): .word
+        default: .alone
         }
     }
 

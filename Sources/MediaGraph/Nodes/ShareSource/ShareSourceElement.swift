@@ -66,6 +66,9 @@ final class ShareSourceElement: BinElement, ConfigurableElement, @unchecked Send
     }
 
     override class var speaksForChildren: Bool { true }
+    override class var hearsEndOfStream: Bool { true }
+
+    override func endOfStreamRequested() { for stream in [video, audio] { stream.endIfIdle() } }
 
     private static let door = NodeDoor.make(
         source: { element, source, error in

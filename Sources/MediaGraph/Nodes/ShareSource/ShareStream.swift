@@ -37,6 +37,12 @@ final class ShareStream: Sendable {
     /// In NULL.
     func attached(_ isAttached: Bool) { self.isAttached.store(isAttached, ordering: .relaxed) }
 
+    /// One that nobody sends would never end, and its sink, and the graph with it, wait for that.
+    func endIfIdle() {
+        guard source.state == .null, let pad = pad.withLock({ $0 }), pad.pad.isLinked else { return }
+        pad.endEmptyStream()
+    }
+
     /// False when it can't. Who takes part is looked at on the way out of NULL.
     func go(to state: State) -> Bool {
         if source.state == .null, state > .null, !hasSource || !isLinked { return true }

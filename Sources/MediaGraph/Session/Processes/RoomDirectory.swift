@@ -7,10 +7,12 @@ import GStreamer
 /// What a process that died has left is recognised by its locks and sockets, which the system has given up for it. One lock
 /// for all rooms is held by whoever makes or removes something that others look for.
 package struct RoomDirectory: Sendable {
+    let room: String
     private let base: String
     let path: String
 
     init(room: String) {
+        self.room = room
         base = Self.base
         path = "\(base)/\(Self.fileName(room))"
     }

@@ -109,7 +109,7 @@ final class RoomLink: Sendable {
 
     /// Throws `alreadyInUse` while another process has the name. Answers who else is there.
     func join(_ user: String) throws(MediaGraphError) -> [String] {
-        guard let claim = try directory.claim(user) else { throw .nameTaken(user) }
+        guard let claim = try directory.claim(user) else { throw .nameTaken(user, in: directory.room) }
         return state.withLock { state in
             state.users[user] = claim
             for peer in state.peers { peer.send(.joined(user)) }

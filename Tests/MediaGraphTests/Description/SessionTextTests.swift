@@ -1,0 +1,117 @@
+import Foundation
+import GStreamer
+import Testing
+
+@testable import MediaGraph
+
+/// What is said of descriptions with sessions: users in pad names, pads that are taken, variables that hold spaces.
+@Suite struct SessionTextTests {
+    init() throws { try Nodes.register() }
+
+    private func check(_ text: String, _ variables: [String: String] = [:]) throws -> String {
+        try Graph.diagnose(Description(text, name: "a.pipeline"), variables: variables, isComplete: false)
+            .map { $0.rendered(color: false) }.joined(separator: "\n")
+    }
+
+    @Test("GR-2 a user's pad that is linked twice is told at the second use, with what to do")
+    func takenTwice() throws {
+        #expect(
+            try check("mediasession name=a user=bob a.video_bob ! fakesink a.video_bob ! fakesink") == """
+                a.pipeline:1:55: error: pad "video_bob" of mediasession "a" is linked already
+                   1 | mediasession name=a user=bob a.video_bob ! fakesink a.video_bob ! fakesink
+                     |                                                       ^~~~~~~~~ a tee gives a stream to several elements
+                """)
+        let twice = try check(
+            """
+            mediasession name=a user=bob virtualspeaker name=s handler=count
+            a.audio_carol ! s.user_carol  a.audio_dora ! s.user_carol
+            """)
+        #expect(twice.contains("2:48: error: pad \"user_carol\" of virtualspeaker \"s\" is linked already"), "\(twice)")
+        #expect(twice.contains("name another, by user_%s"), "\(twice)")
+        let tee = "videotestsrc ! tee name=t t.src_0 ! fakesink t.src_1 ! fakesink t. ! fakesink t. ! fakesink"
+        #expect(try check(tee) == "")
+    }
+
+    @Test("GR-2 a session's sound that is linked to a picture's node is told without a word of GLib's")
+    func soundToPicture() throws {
+        let text = try check("mediasession name=a user=bob a.audio_carol ! rawdatapipe handler=count")
+        #expect(text.contains("rawdatapipe takes video/x-raw") && !text.contains("\n\n"), "\(text)")
+        #expect(text.components(separatedBy: "error:").count == 2, "\(text)")
+    }
+
+    @Test(
+        "GR-1 a user's name that isn't written as a pad's is told with how it is written",
+        arguments: [
+            ("video_J%C3%BCrgen", "write video_J_C3_BCrgen for the user \"Jürgen\""),
+            ("video_anna_smith", "write video_anna_5Fsmith for the user \"anna_smith\""),
+            ("audio__62ob", "write audio_bob for the user \"bob\""),
+            ("video_Jürgen", "write call.video_J_C3_BCrgen for the user \"Jürgen\""),
+            ("video_anna@x.de", "write call.video_anna_40x_2Ede for the user \"anna@x.de\""),
+            ("share_日本", "write call.share__E6_97_A5_E6_9C_AC for the user \"日本\""),
+        ])
+    func padName(_ pad: String, _ hint: String) throws {
+        let text = try check("mediasession name=call user=bob call.\(pad) ! fakesink")
+        #expect(text.contains(hint), "\(text)")
+        #expect(text.components(separatedBy: "error:").count == 2, "\(text)")
+        let variable = try check("mediasession name=call user=bob call.${PAD} ! fakesink", ["PAD": pad])
+        #expect(variable.contains(hint), "\(variable)")
+    }
+
+    @Test("GR-1 a session's pad without a user's name, or with one for all, is refused")
+    func noUser() throws {
+        let text = try check("mediasession name=call user=bob call.video_%s ! fakesink")
+        #expect(text.contains("it is asked for by a user's name") && text.contains("write video_bob"), "\(text)")
+    }
+
+    @Test(
+        "GR-2 where a variable's value falls apart at its spaces, what to do is told; not where it is meant to be several"
+    )
+    func spaces() throws {
+        let session = "mediasession name=call room=${ROOM} user=bob call.video_${PEER} ! fakesink"
+        let room = try check(session, ["ROOM": "my room", "PEER": "ann"])
+        #expect(room.contains("put quotes around \"${ROOM}\" (${ROOM} is \"my room\")"), "\(room)")
+        let peer = try check(session, ["ROOM": "r", "PEER": "Anna Smith"])
+        #expect(peer.contains("in a pad's name it is written PEER=Anna_20Smith"), "\(peer)")
+        let several = try check("${CAMERA} ! fakesink", ["CAMERA": "videotestsrc is-livv=true"])
+        #expect(several.contains("did you mean \"is-live\"?"), "\(several)")
+        let options = try check("videotestsrc pattern=${P} ! fakesink", ["P": "snow is-livv=true"])
+        #expect(options.contains("did you mean \"is-live\"?"), "\(options)")
+    }
+
+    @Test("SE-1 a user that is in one room twice is told before anything runs")
+    func sameUser() throws {
+        let text = try check("mediasession name=a room=r user=bob mediasession name=b room=r user=bob")
+        #expect(text.contains("1:69: error: user \"bob\" is in room \"r\" already, by another mediasession"), "\(text)")
+        #expect(try check("mediasession name=a user=bob mediasession name=b room=r user=bob") == "")
+        #expect(try check("mediasession name=a room=r user=bob mediasession name=b room=r user=bob join=false") == "")
+        #expect(try check("mediasession name=a room=r mediasession name=b room=r").isEmpty)
+        #expect(try check("mediasession name=a room=r mediasession name=b user=a room=r").contains("\"a\" is in room"))
+    }
+
+    @Test("SH-3 a share's pad that is linked, and whose handler is missing, is warned of")
+    func halfAShare() throws {
+        let both = "mediasession name=a user=bob sharesource name=s s. ! a.share s.audio ! a.shareaudio"
+        #expect(try check(both).contains("warning: sharesource sends nothing without a handler"))
+        let picture = try check(both.replacing("name=s ", with: "name=s handler=counter "))
+        let lacks = "warning: sharesource sends nothing at its linked pad"
+        #expect(picture.contains("\(lacks) audio without audio-handler="), "\(picture)")
+        let sound = try check(both.replacing("name=s ", with: "name=s audio-handler=tone "))
+        #expect(sound.contains("\(lacks) src without handler="), "\(sound)")
+        #expect(try check("mediasession name=a user=bob sharesource name=s handler=counter ! a.share") == "")
+    }
+
+    @Test("GR-2 a window without a display: the variable that chooses another is named")
+    func display() throws {
+        let check = DisplayCheck { _ in nil }
+        let text = "videotestsrc ! ${VIEW:-ximagesink}"
+        func found(_ variables: [String: String] = [:]) -> [Diagnostic] {
+            Description(text).elements(with: variables).flatMap { check.problems(in: $0) }
+        }
+        #expect(found().first?.message == "ximagesink needs a display, and DISPLAY isn't set")
+        #expect(found().first?.hint == "VIEW=fakesink needs none")
+        #expect(found(["VIEW": "fakesink"]).isEmpty)
+        let automatic = found(["VIEW": "autovideosink"]).first?.hint
+        #expect(automatic?.hasPrefix("without one GStreamer may crash here; VIEW=fakesink needs none") == true)
+        #expect(DisplayCheck { _ in ":0" }.problems(in: Description(text).elements()[1]).isEmpty)
+    }
+}
