@@ -8,7 +8,7 @@ struct MediaGraphBench: ParsableCommand {
         discussion: "Build it with -c release. Every comparison runs both sides; `work` is what they run.",
         subcommands: [
             WorkCommand.self, InstructionsCommand.self, AllocationsCommand.self, ThroughputCommand.self,
-            LatenessCommand.self, AudioWorkCommand.self, AudioCommand.self, RoomCommand.self,
+            LatenessCommand.self, AudioWorkCommand.self, AudioCommand.self, RoomWorkCommand.self, RoomCommand.self,
             AllCommand.self,
         ])
 }

@@ -4,60 +4,154 @@ import MediaGraph
 /// What it costs to read a user, by how many readers there are, and to be many who all read each other.
 struct RoomCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "room", abstract: "Measure rooms of one process: processor time, lateness, drops and memory.")
+        commandName: "room",
+        abstract: "Measure rooms of one process: instructions by callgrind, then live: lateness, drops and memory.")
 
-    @Flag(help: "Two seconds and few users, for CI")
+    @Flag(help: "Two seconds and few users, for CI: no verdict on lateness")
     var quick = false
 
-    @Option(help: "Seconds for each line")
+    @Option(help: "Seconds for each line of the live rooms")
     var seconds = 10.0
 
     func run() throws {
-        for report in [try Self.readers(quick: quick, seconds), try Self.allToAll(quick: quick, seconds)] {
-            print(report.markdown)
+        let instructions = try Self.measureInstructions(quick: quick)
+        print(instructions.markdown)
+        let live = try Self.measureLive(quick: quick, seconds)
+        print(live.markdown)
+        let overload = try Self.measureOverload(quick: quick, seconds)
+        print(overload.markdown)
+        // Two seconds of a busy machine are no verdict.
+        if !instructions.broken.isEmpty || !quick && !(live.broken + overload.broken).isEmpty {
+            throw ExitCode.failure
         }
     }
 
-    private static func readers(quick: Bool, _ seconds: Double) throws -> Report {
-        var table = Self.table
+    // MARK: Instructions
+
+    /// How much more a further frame may cost in the next larger room.
+    private static let linearityBar = 1.15
+
+    static func measureInstructions(quick: Bool) throws -> Report {
+        var table = Table("Users", "Frames read a round", "Instructions a round", "Of a further frame", "Bar")
+        var broken: [String] = []
         for resolution in [Resolution.native, .p180] {
-            for readers in quick ? [1, 10] : [1, 10, 50, 100] {
-                try add(
-                    "1 → \(readers), \(resolution.nick)", to: &table,
-                    RoomWork(
-                        senders: 1, readers: readers, size: "video/x-raw,width=1280,height=720",
-                        resolution: resolution, seconds: quick ? 2 : seconds))
+            try measure(
+                (quick ? [1, 10, 20] : [1, 10, 50, 100]).map { Population(senders: 1, readers: $0) }, resolution,
+                quick: quick, &table, &broken)
+        }
+        try measure(
+            (quick ? [2, 5, 8] : [2, 5, 10, 20]).map { Population(senders: $0, readers: 0) }, .native, quick: quick,
+            &table, &broken)
+        return Report(title: "Instructions of a room, by frames that are read", text: table.description, broken: broken)
+    }
+
+    private struct Population {
+        var senders: Int
+        var readers: Int
+
+        var title: String { senders == 1 ? "1 → \(readers)" : "\(senders), all to all" }
+        /// By each sender's frame.
+        var readOfEach: Int { senders == 1 ? readers : senders - 1 }
+    }
+
+    /// A frame that is read should cost the same however many there are.
+    private static func measure(
+        _ populations: [Population], _ resolution: Resolution, quick: Bool, _ table: inout Table,
+        _ broken: inout [String]
+    ) throws {
+        var first: (read: Int, cost: Double)?
+        var last: Double?
+        for population in populations {
+            let cost = try FrameCost(frames: quick ? 20 : 50) { rounds in
+                [
+                    "room-work", "--senders", "\(population.senders)", "--readers", "\(population.readers)",
+                    "--resolution", resolution.nick, "--rounds", "\(rounds)",
+                ]
+            }.instructions
+            let ofEach = cost / Double(population.senders)
+            // Of those that the smallest room hasn't.
+            let further = first.map { (ofEach - $0.cost) / Double(population.readOfEach - $0.read) }
+            let growth = further.flatMap { further in last.map { further / $0 } }
+            table.add(
+                "\(population.title), \(resolution.nick)", "\(population.readOfEach * population.senders)",
+                cost.text(0), further?.text(0) ?? "",
+                growth.map { "\($0.text(3)) ≤ \(linearityBar.text(2))" } ?? "")
+            if let growth, growth > linearityBar {
+                broken.append("\(population.title), \(resolution.nick): a further frame costs \(growth.text(3)) times")
+            }
+            first = first ?? (population.readOfEach, ofEach)
+            last = further
+        }
+    }
+
+    // MARK: Live
+
+    /// Milliseconds at 30 frames/s: the latest that a frame may be, as long as there is time for it.
+    private static let frameInterval = 1000.0 / 30
+    /// Of all cores' time; beyond it they are full.
+    private static let fullLoad = 0.9
+
+    static func measureLive(quick: Bool, _ seconds: Double) throws -> Report {
+        var table = Table(
+            "Users", "Frames", "Load of all cores", "µs of processor a frame", "p50, ms", "p99, ms", "Dropped",
+            "Memory, MiB", "Bar, p99")
+        var broken: [String] = []
+        var rooms: [(String, RoomWork)] = []
+        for resolution in [Resolution.native, .p180] {
+            rooms += (quick ? [1, 10] : [1, 10, 50, 100]).map {
+                ("1 → \($0), \(resolution.nick)", work(readers: $0, resolution: resolution, quick ? 2 : seconds))
             }
         }
-        return Report(
-            title: "One sender of 1280×720, 30 frames/s, and many pipes", text: table.description, hasBars: false)
-    }
-
-    private static func allToAll(quick: Bool, _ seconds: Double) throws -> Report {
-        var table = Self.table
-        for users in quick ? [2, 5] : [2, 5, 10, 20] {
-            try add(
-                "\(users), all to all", to: &table,
-                RoomWork(
-                    senders: users, readers: 0, size: "video/x-raw,width=320,height=180", resolution: .native,
-                    seconds: quick ? 2 : seconds))
+        rooms += (quick ? [2, 5] : [2, 5, 10, 20]).map { ("\($0), all to all", work(users: $0, quick ? 2 : seconds)) }
+        for (title, work) in rooms {
+            let outcome = try work.run()
+            let lateness = Percentiles(outcome.lateness)
+            let latest = lateness.milliseconds(99)
+            let isJudged = outcome.load < fullLoad
+            table.add(
+                title, "\(lateness.count)", "\((outcome.load * 100).text(0)) %",
+                (Double(outcome.processorTime) / 1000 / Double(max(1, lateness.count))).text(1),
+                lateness.milliseconds(50).text(2), latest.text(2), "\(outcome.dropped)",
+                "\(outcome.memory.before.text(1)) → \(outcome.memory.after.text(1))",
+                isJudged ? "< \(frameInterval.text(1)) ms" : "cores are full")
+            if isJudged, latest >= frameInterval { broken.append("\(title): p99 is \(latest.text(2)) ms") }
         }
         return Report(
-            title: "Users of 320×180, 30 frames/s, who read each other", text: table.description, hasBars: false)
+            title: "Live rooms: one of 1280×720 who is read, and users of 320×180 who read each other",
+            text: table.description, broken: broken)
     }
 
-    /// Of the lateness 33.3 ms are the source's, which says so as its latency.
-    private static var table: Table {
-        Table("Users", "Frames", "µs of processor a frame", "p50, ms", "p99, ms", "Dropped", "Memory, MiB")
+    private static func work(readers: Int, resolution: Resolution, _ seconds: Double) -> RoomWork {
+        RoomWork(
+            senders: 1, readers: readers, width: 1280, height: 720, resolution: resolution, seconds: seconds)
     }
 
-    private static func add(_ title: String, to table: inout Table, _ work: RoomWork) throws {
-        let outcome = try work.run()
-        let lateness = Percentiles(outcome.lateness)
-        let cost = Double(outcome.processorTime) / 1000 / Double(max(1, lateness.count))
-        table.add(
-            title, "\(lateness.count)", cost.text(1), lateness.milliseconds(50).text(2),
-            lateness.milliseconds(99).text(2), "\(outcome.dropped)",
-            "\(outcome.memory.before.text(1)) → \(outcome.memory.after.text(1))")
+    private static func work(users: Int, _ seconds: Double) -> RoomWork {
+        RoomWork(
+            senders: users, readers: 0, width: 320, height: 180, resolution: .native, seconds: seconds)
+    }
+
+    // MARK: More than the cores can do
+
+    /// Readers who each convert for themselves, more than there is time for: frames are dropped, and those that come are no
+    /// later at the end than at the beginning.
+    static func measureOverload(quick: Bool, _ seconds: Double) throws -> Report {
+        var table = Table(
+            "Readers who convert", "Frames", "Load of all cores", "Dropped", "p50 of the first half, ms",
+            "p50 of the second half, ms", "Bar, grown")
+        var broken: [String] = []
+        for readers in quick ? [40] : [50, 100] {
+            var work = work(readers: readers, resolution: .native, quick ? 4 : seconds)
+            work.format = "BGRA"
+            let outcome = try work.run()
+            let (first, second) = (Percentiles(outcome.firstHalf), Percentiles(outcome.secondHalf))
+            let grown = second.milliseconds(50) - first.milliseconds(50)
+            table.add(
+                "\(readers)", "\(outcome.lateness.count)", "\((outcome.load * 100).text(0)) %", "\(outcome.dropped)",
+                first.milliseconds(50).text(2), second.milliseconds(50).text(2), "< \(frameInterval.text(1)) ms")
+            if grown >= frameInterval { broken.append("\(readers) readers: \(grown.text(2)) ms later as time goes on") }
+            if outcome.load > fullLoad, outcome.dropped == 0 { broken.append("\(readers) readers: nothing is dropped") }
+        }
+        return Report(title: "More readers than the cores can serve", text: table.description, broken: broken)
     }
 }

@@ -19,7 +19,8 @@ struct CallgrindProfile: Sendable {
         process.arguments =
             [
                 "valgrind", "--tool=callgrind", "--callgrind-out-file=\(file.path)", "--compress-strings=no",
-                "--compress-pos=no", program,
+                // A room of twenty has more than the 500 that are the default.
+                "--compress-pos=no", "--max-threads=2000", program,
             ] + arguments
         var environment = ProcessInfo.processInfo.environment
         environment["GST_REGISTRY_UPDATE"] = "no"

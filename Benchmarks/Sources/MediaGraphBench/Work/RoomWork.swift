@@ -2,27 +2,39 @@ import Foundation
 import GStreamer
 import MediaGraph
 import PlainC
+import Synchronization
 
 /// Users in a room, in graphs of one process: those who send at 30 frames/s, and pipes that read them.
+///
+/// A frame's time is that of its sending: a thread that comes too late to its turn, as where the cores are full, leaves turns
+/// out, like a camera does, and sends nothing old.
 struct RoomWork: Sendable {
     /// How many send. One: the others only read. More: everybody reads everybody else.
     var senders: Int
     /// Pipes of those who only read.
     var readers: Int
-    /// As caps write it.
-    var size: String
+    var width: Int
+    var height: Int
     /// What the pipes ask for.
     var resolution: Resolution
     var seconds: Double
+    /// What the pipes make of it; each for itself where it isn't the stream's own.
+    var format = "I420"
 
     struct Outcome: Sendable {
-        /// Running time at delivery minus the frame's, nanoseconds.
-        var lateness: [Int64]
+        /// Running time at delivery minus the frame's, nanoseconds, each pipe's in order.
+        var latenessOfPipes: [[Int64]]
         var dropped: UInt64
         /// Of the whole process, nanoseconds.
         var processorTime: UInt64
+        /// Of all the machine's cores, 0 to 1: others' work counts, which delays this one's.
+        var load: Double
         /// Resident memory, MiB, at the beginning and the end.
         var memory: (before: Double, after: Double)
+
+        var lateness: [Int64] { latenessOfPipes.flatMap { $0 } }
+        var firstHalf: [Int64] { latenessOfPipes.flatMap { $0.prefix($0.count / 2) } }
+        var secondHalf: [Int64] { latenessOfPipes.flatMap { $0.suffix($0.count / 2) } }
     }
 
     /// Called on the main thread, which is none of the pool's.
@@ -30,11 +42,12 @@ struct RoomWork: Sendable {
         let room = "bench-\(UUID().uuidString)"
         let names = (0..<senders).map { "s\($0)" }
         var pipes: [(graph: Graph, name: String)] = []
+        let sources = names.map { _ in RoundSource(width: width, height: height) }
         var graphs: [Graph] = []
-        for name in names {
+        for (name, source) in zip(names, sources) {
             let others = names.filter { $0 != name }
-            let source = "videotestsrc is-live=true pattern=black ! \(size),format=I420,framerate=30/1 ! call.camera"
-            graphs.append(try graph(room, name, others, source))
+            graphs.append(try graph(room, name, others, "videosource name=camera ! call.camera"))
+            try graphs.last!.videoSource("camera").attach(source)
             pipes += others.map { (graphs.last!, $0) }
         }
         for index in 0..<readers {
@@ -48,28 +61,37 @@ struct RoomWork: Sendable {
             }
         }
         for graph in graphs { try waiting { try await graph.start() } }
+        let isOver = Atomic<Bool>(false)
+        let pumps = sources.map { source in
+            NativeThread("camera") { source.sendLive { isOver.load(ordering: .relaxed) } }
+        }
         // What starting up costs is over by then.
         usleep(1_000_000)
         let droppedBefore = try dropped(pipes, graphs)
-        let (before, began) = (Self.memory, Self.processorTime)
+        let (before, began, jiffies) = (Self.memory, Self.processorTime, Self.machineTime)
         for (pipe, note) in zip(pipes, notes) {
             guard let base = try pipe.graph.element("call").baseTime else { throw BenchError("no base time") }
             pc_lateness_record(note.pointer, base.nanoseconds)
         }
         usleep(UInt32(seconds * 1e6))
         for note in notes { pc_lateness_record(note.pointer, 0) }
-        let (time, after) = (Self.processorTime - began, Self.memory)
+        let (time, after, end) = (Self.processorTime - began, Self.memory, Self.machineTime)
         let lost = try dropped(pipes, graphs) - droppedBefore
+        isOver.store(true, ordering: .relaxed)
+        for pump in pumps { pump.join() }
         for graph in graphs { try waiting { await graph.stop() } }
         return Outcome(
-            lateness: notes.flatMap {
+            latenessOfPipes: notes.map {
                 Array(UnsafeBufferPointer(start: $0.pointer.pointee.values, count: Int(pc_lateness_count($0.pointer))))
             },
-            dropped: lost, processorTime: time, memory: (before, after))
+            dropped: lost, processorTime: time,
+            load: Double(end.busy - jiffies.busy) / Double(max(1, end.all - jiffies.all)), memory: (before, after))
     }
 
     private func graph(_ room: String, _ user: String, _ others: [String], _ source: String) throws -> Graph {
-        let pipes = others.map { "call.video_\($0) ! rawdatapipe name=\($0) resolution=\(resolution.nick)" }
+        let pipes = others.map {
+            "call.video_\($0) ! rawdatapipe name=\($0) resolution=\(resolution.nick) format=\(format)"
+        }
         return try Graph(
             "mediasession name=call room=\(room) user=\(user)  \(source)  \(pipes.joined(separator: "  "))")
     }
@@ -87,6 +109,15 @@ struct RoomWork: Sendable {
         var time = timespec()
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
         return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+    }
+
+    /// What all cores did, in the kernel's ticks.
+    private static var machineTime: (busy: UInt64, all: UInt64) {
+        let line = (try? String(contentsOfFile: "/proc/stat", encoding: .utf8))?.split(separator: "\n").first ?? ""
+        let ticks = line.split(separator: " ").dropFirst().prefix(8).compactMap { UInt64($0) }
+        let all = ticks.reduce(0, +)
+        // The fourth is idle, the fifth waits for disks.
+        return (all - (ticks.count > 4 ? ticks[3] + ticks[4] : 0), all)
     }
 
     private static var memory: Double {

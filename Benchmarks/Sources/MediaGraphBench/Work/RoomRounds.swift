@@ -1,0 +1,111 @@
+import Dispatch
+import Foundation
+import GStreamer
+import MediaGraph
+import Synchronization
+
+/// A room in rounds: each sender sends a frame, and the next round begins when every pipe has had all of this one. Nothing
+/// depends on time and nothing is dropped, so callgrind can count what a delivered frame costs.
+struct RoomRounds: Sendable {
+    /// How many send. One: the others only read. More: everybody reads everybody else.
+    var senders: Int
+    /// Pipes of those who only read.
+    var readers: Int
+    var width: Int
+    var height: Int
+    /// What the pipes ask for.
+    var resolution: Resolution
+    var rounds: Int
+
+    var deliveriesPerRound: Int { senders * (senders - 1) + readers }
+
+    /// Called on the main thread, which is none of the pool's.
+    func run() throws {
+        let room = "bench-\(UUID().uuidString)"
+        let names = (0..<senders).map { "s\($0)" }
+        let deliveries = Deliveries()
+        let sources = names.map { _ in RoundSource(width: width, height: height) }
+        var graphs: [Graph] = []
+        for (name, source) in zip(names, sources) {
+            let others = names.filter { $0 != name }
+            let graph = try graph(room, name, reading: others, "videosource name=camera ! call.camera", deliveries)
+            try graph.videoSource("camera").attach(source)
+            graphs.append(graph)
+        }
+        for index in 0..<readers {
+            graphs.append(try graph(room, "r\(index)", reading: ["s0"], "", deliveries))
+        }
+        for graph in graphs { try waiting { try await graph.start() } }
+        // Streams begin with the first frame of each; until everybody has had one, some may miss it.
+        while !deliveries.wait(for: deliveriesPerRound, timeout: .milliseconds(500), sending: sources) {}
+        for _ in 0..<rounds {
+            guard deliveries.wait(for: deliveriesPerRound, timeout: .seconds(120), sending: sources) else {
+                throw BenchError("a round's frames didn't all arrive")
+            }
+        }
+        for graph in graphs { try waiting { await graph.stop() } }
+    }
+
+    private func graph(
+        _ room: String, _ user: String, reading others: [String], _ source: String, _ deliveries: Deliveries
+    ) throws -> Graph {
+        let pipes = others.map {
+            "call.video_\($0) ! rawdatapipe name=\($0) resolution=\(resolution.nick) sync=false"
+        }
+        let graph = try Graph(
+            "mediasession name=call room=\(room) user=\(user)  \(source)  \(pipes.joined(separator: "  "))")
+        for other in others {
+            try graph.rawDataPipe(other).receive { _ in deliveries.note() }
+        }
+        return graph
+    }
+}
+
+/// Counts the frames of a round.
+private final class Deliveries: Sendable {
+    private let missing = Atomic<Int>(0)
+    private let complete = DispatchSemaphore(value: 0)
+
+    func note() {
+        if missing.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 { complete.signal() }
+    }
+
+    /// One round. False: not all came in time.
+    func wait(for count: Int, timeout: DispatchTimeInterval, sending sources: [RoundSource]) -> Bool {
+        missing.store(count, ordering: .releasing)
+        for source in sources { source.send() }
+        return complete.wait(timeout: .now() + timeout) == .success
+    }
+}
+
+/// Sends when it is told to.
+final class RoundSource: VideoSource {
+    private let sender = Mutex<VideoSender?>(nil)
+    private let bytes: [UInt8]
+    private let frame: FrameDescription
+
+    init(width: Int, height: Int) {
+        bytes = [UInt8](repeating: 16, count: width * height * 3 / 2)
+        frame = FrameDescription(width: width, height: height, format: .i420Limited)
+    }
+
+    func initialize(sender: VideoSender, supported: [VideoCapability], suggested: VideoCapability?) {
+        self.sender.withLock { $0 = sender }
+    }
+
+    func startSend() {}
+    func stopSend() {}
+    func uninitialize() { sender.withLock { $0 = nil } }
+
+    func send() { try? sender.withLock { $0 }?.send(bytes, frame) }
+
+    /// 30 frames/s until it is over; turns that are missed are left out.
+    func sendLive(until isOver: () -> Bool) {
+        let interval: UInt64 = 1_000_000_000 / 30
+        while !isOver() {
+            let now = DispatchTime.now().uptimeNanoseconds
+            usleep(UInt32((interval - now % interval) / 1000))
+            send()
+        }
+    }
+}
