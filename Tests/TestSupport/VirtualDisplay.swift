@@ -23,8 +23,11 @@ public final class VirtualDisplay {
         if name == ":" { throw NoServer() }
     }
 
-    deinit {
-        server.terminate()
+    /// At once: who is connected loses the connection. Asked politely it may wait for its clients.
+    public func end() {
+        kill(server.processIdentifier, SIGKILL)
         server.waitUntilExit()
     }
+
+    deinit { end() }
 }

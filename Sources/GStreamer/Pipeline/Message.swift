@@ -7,6 +7,8 @@ public struct Message: Sendable {
     public let sourceName: String
     /// The factory that made the source; `nil` when it is no element.
     public let sourceFactory: String?
+    /// `nil` when it is no element.
+    public let source: Element?
     public let kind: Kind
 
     public enum Kind: Sendable {
@@ -42,10 +44,11 @@ public struct Message: Sendable {
             let raw = UnsafeMutableRawPointer(source)
             let isElement =
                 g_type_check_instance_is_a(raw.assumingMemoryBound(to: GTypeInstance.self), gst_element_get_type()) != 0
-            sourceFactory = isElement ? Element(retaining: raw).factoryName : nil
+            self.source = isElement ? Element(retaining: raw) : nil
         } else {
-            (sourcePath, sourceName, sourceFactory) = ("", "", nil)
+            (sourcePath, sourceName, self.source) = ("", "", nil)
         }
+        sourceFactory = self.source?.factoryName
         kind = Kind(message)
     }
 }

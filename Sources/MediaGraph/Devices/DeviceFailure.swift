@@ -53,3 +53,21 @@ extension DeviceFailure {
         return "/dev/snd/pcmC\(match.1)D\(match.2 ?? "0")\(isSink ? "p" : "c")"
     }
 }
+
+extension DeviceFailure {
+    /// What of stock elements' stands for a device, and where that is when nobody says.
+    private static let defaults = [
+        "v4l2src": "/dev/video0", "v4l2sink": "/dev/video1", "alsasrc": "default", "alsasink": "default",
+        "pulsesrc": "PulseAudio's source", "pulsesink": "PulseAudio's sink",
+    ]
+
+    /// Of an error that an element has posted, on the thread that posts; `nil` for one that is no device's.
+    static func error(_ report: Message.Report, of element: Element) -> MediaGraphError? {
+        guard let factory = element.factoryName, let ownDefault = defaults[factory],
+            ElementProblem(report.error) != nil || factory.hasPrefix("pulse")
+        else { return nil }
+        let device = (try? element.propertyText("device")).flatMap { $0.isEmpty ? nil : $0 } ?? ownDefault
+        return error(
+            report.error, debug: report.debug, device: device, path: path(of: element), wasRunning: element.isPlaying)
+    }
+}

@@ -22,9 +22,9 @@ public final class Graph: Sendable {
     private let conflict = Mutex<String?>(nil)
     let streams = WeakStreams()
     let stock = StockNodes()
+    private let screens = ScreenCaptures()
     private let readers = EventReaders<GraphEvent>()
-    /// Hears each event on the thread that posts it.
-    private let listener = Mutex<(@Sendable (GraphEvent) -> Void)?>(nil)
+    private let listener = Mutex<Listener?>(nil)
 
     /// Reads a description; `variables` are values for its `${NAME}`.
     public convenience init(_ text: String, variables: [String: String] = [:]) throws(GraphError) {
@@ -38,10 +38,12 @@ public final class Graph: Sendable {
         guard problems.isEmpty else { throw .description(DescriptionError(diagnostics: problems)) }
         let expanded: ExpandedDescription
         do { expanded = try description.expanded(with: variables) } catch { throw .description(error) }
+        ScreenCaptures.keepProcess(by: expanded.text)
         do { pipeline = try Pipeline(parsing: expanded.text) } catch {
             throw .description(DescriptionError(diagnostics: [expanded.diagnostic(forParseError: error.message)]))
         }
         pipeline.onMessage { [weak self] message in self?.handle(message) }
+        screens.onLoss { [weak self] loss in self?.end(loss) }
     }
 
     deinit {
@@ -99,6 +101,7 @@ public final class Graph: Sendable {
         // Stopped, and put to NULL, before it came to this.
         guard state.withLock({ $0.isStarting(run) }) else { return }
         guard stock.willStart(pipeline) else { return }
+        screens.forgetLosses()
         // A live graph needs no preroll: it runs once its sources do, even when a sink still waits for its first buffer.
         let paused = pipeline.setState(.paused)
         let isLive = paused == .noPreroll
@@ -243,8 +246,11 @@ public final class Graph: Sendable {
     /// On the thread that posts, so it only takes notes.
     private func handle(_ message: Message) {
         switch message.kind {
-        case .endOfStream: finish(.endOfStream)
-        case .error(let report): finish(.failed(ElementFailure(message, report)))
+        case .endOfStream: if listener.withLock({ $0 })?.outlives(nil) != true { finish(.endOfStream) }
+        case .error(let report):
+            let failure = ElementFailure(message, report)
+            let isOutlived = message.source.map { listener.withLock { $0 }?.outlives($0) ?? false } ?? false
+            if isOutlived { tell(.warning(failure)) } else { finish(.failed(failure)) }
         case .warning(let report):
             let explanation = pipeline.explanation(ofDelayedLink: report.debug)
             tell(.warning(ElementFailure(message, report, explanation: explanation)))
@@ -287,15 +293,20 @@ public final class Graph: Sendable {
         control.async { [pipeline] in pipeline.dumpDotFile("mediagraph.\(moment)") }
     }
 
-    /// Before it is started. `body` must be quick and must not block.
-    func listen(_ body: @escaping @Sendable (GraphEvent) -> Void) { listener.withLock { $0 = body } }
+    /// Before it is started.
+    func listen(_ new: Listener) { listener.withLock { $0 = new } }
 
     /// On the queue on which changes of state happen.
     func enqueue(_ body: @escaping @Sendable () -> Void) { control.async(execute: body) }
 
     private func tell(_ event: GraphEvent) {
-        listener.withLock { $0 }?(event)
+        listener.withLock { $0 }?.hear(event)
         readers.yield(event)
+    }
+
+    /// Not on the thread that lost it, which is an element's.
+    private func end(_ loss: XConnections.Loss) {
+        control.async { [screens, pipeline] in screens.end(loss, in: pipeline) }
     }
 
     /// The first end counts.
@@ -312,7 +323,7 @@ public final class Graph: Sendable {
         }
         streams.end(end)
         waiting.resumeAll(.ended(end))
-        listener.withLock { $0 }?(.ended(end))
+        listener.withLock { $0 }?.hear(.ended(end))
         readers.yield(.ended(end))
         readers.finish()
     }
@@ -337,6 +348,18 @@ public final class Graph: Sendable {
     public var duration: ClockTime? { pipeline.duration }
     /// The latency that its live elements add up to; `nil` when it isn't live.
     public var latency: ClockTime? { pipeline.latency.flatMap { $0.live ? $0.minimum : nil } }
+}
+
+extension Graph {
+    /// What a graph is part of. A structure, because a bare closure that is read from behind a lock comes back wrapped once
+    /// more each time.
+    struct Listener: Sendable {
+        /// Hears each event on the thread that posts it. It must be quick and must not block.
+        var hear: @Sendable (GraphEvent) -> Void
+        /// Whether the graph goes on without what this element gives, which has failed; of `nil`: without all of its sources,
+        /// which have ended. On the thread that posts.
+        var outlives: @Sendable (Element?) -> Bool = { _ in false }
+    }
 }
 
 extension ElementFailure {

@@ -41,18 +41,24 @@ public struct ElementFailure: Error, Sendable, CustomStringConvertible {
     public let error: GLibError
     /// Details for developers.
     public let debug: String
-    /// Where one of MediaGraph's own nodes says it: the error itself.
+    /// Where one of MediaGraph's own nodes says it, or it is a device's: the error itself.
     public let cause: MediaGraphError?
 
     /// `explanation` says it better than the element's own text.
     init(_ message: Message, _ report: Message.Report, explanation: String? = nil) {
         element = message.sourceName
         factory = message.sourceFactory
+        let cause = report.details.flatMap { MediaGraphError(details: $0) }
+        var device: MediaGraphError?
+        if case .error = message.kind, cause == nil {
+            device = message.source.flatMap { DeviceFailure.error(report, of: $0) }
+        }
         error =
-            explanation.map { GLibError(domain: report.error.domain, code: report.error.code, message: $0) }
-            ?? report.error
+            (explanation ?? device?.description).map {
+                GLibError(domain: report.error.domain, code: report.error.code, message: $0)
+            } ?? report.error
         debug = report.debug
-        cause = report.details.flatMap { MediaGraphError(details: $0) }
+        self.cause = cause ?? device
     }
 
     /// The last line of the debug text: what GStreamer's elements put their own detail in.

@@ -31,7 +31,7 @@ import Testing
             device = PluggableDevice(name, state)
             graph = try Graph(
                 "devicesource name=d \(properties) source=\"testcamera device=\\\"\(name)\\\"\" ! \(then)")
-            graph.listen { [events] in events.add($0) }
+            graph.listen(Graph.Listener { [events] in events.add($0) })
             try graph.element("d").staticPad("src")?.observeBuffers { [seen] buffer in
                 seen.add(
                     Seen(

@@ -1,0 +1,100 @@
+import CGStreamerShims
+import Foundation
+import Synchronization
+
+/// The X servers that elements of this process are connected to, and what happens when one goes.
+///
+/// Xlib ends the whole process when its server is lost, and when a window is that something asks for. Both only end what was
+/// captured, once ``keepProcess(telling:)`` was called.
+public enum XConnections {
+    public enum Loss: Sendable, Hashable {
+        /// The server of this name, such as ":0".
+        case server(String)
+        /// What can't be had any more of a window or another resource of this number.
+        case resource(UInt)
+    }
+
+    private typealias Display = UnsafeMutableRawPointer
+    private typealias DisplayFunction = @convention(c) (Display?) -> CInt
+    private typealias ErrorHandler = @convention(c) (Display?, UnsafePointer<CGstXErrorEvent>?) -> CInt
+    private typealias ExitHandler = @convention(c) (Display?, UnsafeMutableRawPointer?) -> Void
+    private typealias SetExitHandler = @convention(c) (Display?, ExitHandler?, UnsafeMutableRawPointer?) -> Void
+    private typealias Unlock = @convention(c) (Display?) -> Void
+    private typealias DisplayName = @convention(c) (Display?) -> UnsafePointer<CChar>?
+
+    /// What is called in libX11, as its handlers, which capture nothing, find it.
+    private struct Functions: Sendable {
+        var setExitHandler: SetExitHandler
+        var displayName: DisplayName
+        var unlock: Unlock
+        /// What opening a display called before.
+        var initializeLock: DisplayFunction
+        /// The program's own, where it had one.
+        var errorHandler: ErrorHandler?
+    }
+
+    private static let functions = Mutex<Functions?>(nil)
+    /// A structure: a bare closure that is read from behind a lock comes back wrapped once more each time.
+    private struct Listener: Sendable {
+        var lost: @Sendable (Loss) -> Void
+    }
+
+    private static let listener = Mutex<Listener?>(nil)
+
+    /// From now on `lost` is called on the thread that lost something, with no lock of X's held. Connections that are there
+    /// already are as they were. The first call counts; false where libX11 can't be had, or isn't as it should be.
+    public static func keepProcess(telling lost: @escaping @Sendable (Loss) -> Void) -> Bool {
+        functions.withLock { functions in
+            guard functions == nil else { return true }
+            guard let library = dlopen("libX11.so.6", RTLD_NOW),
+                // What ends the process is set for each connection, and an element shows nobody its own. What Xlib calls
+                // first for each is this variable's function.
+                let hook = dlsym(library, "_XInitDisplayLock_fn")?
+                    .assumingMemoryBound(to: Optional<DisplayFunction>.self),
+                let initializeLock = hook.pointee,
+                let setErrorHandler = dlsym(library, "XSetErrorHandler"),
+                let setServerHandler = dlsym(library, "XSetIOErrorHandler"),
+                let setExitHandler = dlsym(library, "XSetIOErrorExitHandler"),
+                let displayName = dlsym(library, "XDisplayString"),
+                let unlock = dlsym(library, "XUnlockDisplay")
+            else { return false }
+            listener.withLock { $0 = Listener(lost: lost) }
+            // Xlib's own ends the process before anybody is asked whether it should.
+            typealias SetServerHandler = @convention(c) (DisplayFunction?) -> DisplayFunction?
+            _ = unsafeBitCast(setServerHandler, to: SetServerHandler.self)(serverIsLost)
+            typealias SetErrorHandler = @convention(c) (ErrorHandler?) -> ErrorHandler?
+            let previous = unsafeBitCast(setErrorHandler, to: SetErrorHandler.self)(resourceLost)
+            let isXlibs = unsafeBitCast(previous, to: UnsafeMutableRawPointer?.self) == dlsym(library, "_XDefaultError")
+            functions = Functions(
+                setExitHandler: unsafeBitCast(setExitHandler, to: SetExitHandler.self),
+                displayName: unsafeBitCast(displayName, to: DisplayName.self),
+                unlock: unsafeBitCast(unlock, to: Unlock.self), initializeLock: initializeLock,
+                errorHandler: isXlibs ? nil : previous)
+            hook.pointee = opened
+            return true
+        }
+    }
+
+    private static let opened: DisplayFunction = { display in
+        guard let functions = functions.withLock({ $0 }) else { return 0 }
+        let result = functions.initializeLock(display)
+        functions.setExitHandler(display, serverLost, nil)
+        return result
+    }
+
+    private static let serverIsLost: DisplayFunction = { _ in 0 }
+
+    /// Returns, other than Xlib's own: what is called on the connection fails from now on.
+    private static let serverLost: ExitHandler = { display, _ in
+        guard let functions = functions.withLock({ $0 }) else { return }
+        // Xlib keeps it locked for this thread, on its way to the process's end; another one is to close it.
+        functions.unlock(display)
+        let name = functions.displayName(display).map { String(cString: $0) } ?? ""
+        listener.withLock { $0 }?.lost(.server(name))
+    }
+
+    private static let resourceLost: ErrorHandler = { display, event in
+        if let event { listener.withLock { $0 }?.lost(.resource(event.pointee.resource)) }
+        return functions.withLock { $0 }?.errorHandler?(display, event) ?? 0
+    }
+}
