@@ -38,7 +38,7 @@ import Testing
             line = line.replacing(/^mediagraph (run|graph|check)/, with: "mediagraph check")
             line = line.replacing(/\ (--frames|--duration|--load|--control|-o) \S+/, with: "").replacing(
                 " --json", with: "")
-            let check = try Program.shell("cd '\(folder.url.path)'; \(line)")
+            let check = try Program.shell("cd '\(folder.url.path)'; export DISPLAY=:0; \(line)")
             #expect(check.status == 0 && check.errors == "", "\(example): \(check.errors)")
         }
     }

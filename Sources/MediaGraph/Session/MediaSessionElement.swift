@@ -73,6 +73,8 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
     }
 
     private let state = Mutex(State())
+    /// Of names that were given and can't be, by the property.
+    private let refusals = Mutex<[String: String]>([:])
 
     static let log = DebugCategory("mediasession", "MediaGraph media session")
 
@@ -136,11 +138,17 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
     }
 
     func validate(_ proposed: Settings, changing property: String) throws(PropertyRefused) {
+        guard property == "room" || property == "user" else { return }
+        let name = property == "room" ? proposed.room : proposed.user
+        let refusal = property == "user" && name.isEmpty ? nil : Self.refusal(ofName: name)
+        refusals.withLock { $0[property] = refusal.map { "\(property) \"\(name)\": expected \($0)" } }
+        if let refusal { throw PropertyRefused("expected \(refusal)") }
+    }
+
+    /// What a room's or a user's name should be; `nil` when this one is.
+    static func refusal(ofName name: String) -> String? {
         // A stream's ID is room/user/kind.
-        if proposed.user.contains("/") || proposed.room.contains("/") {
-            throw PropertyRefused("a name has no slash")
-        }
-        if proposed.room.isEmpty { throw PropertyRefused("a room has a name") }
+        name.isEmpty || name.contains("/") ? "a name that isn't empty and has no slash" : nil
     }
 
     func couple(_ proposed: inout Settings, changing property: String) throws(PropertyRefused) -> CoupledChange? {
@@ -169,6 +177,11 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
 
     override func changeState(_ change: StateChange) -> StateChangeResult {
         if case .readyToPaused = change {
+            // Under another name, or in another room, would be worse than not at all.
+            if let refusal = refusals.withLock({ $0.values.min() }) {
+                postError(.settings, "\(name): \(refusal)")
+                return .failure
+            }
             open()
             do throws(MediaGraphError) { if settings.current.joins { try join() } } catch {
                 close()

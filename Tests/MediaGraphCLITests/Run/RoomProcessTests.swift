@@ -114,6 +114,38 @@ import Testing
         #expect(bob.output.contains("\"dropped\":0"))
     }
 
+    @Test(
+        "SH-1 who shares while a user of another process does is refused, and has the share when that process is killed"
+    )
+    func oneSharer() throws {
+        func sharer(_ user: String) throws -> LiveProgram {
+            try program(
+                """
+                sharesource handler=counter options="width=130,height=74,fps=30" ! call.share
+                mediasession name=call room=r user=\(user)
+                """)
+        }
+        let bob = try sharer("bob")
+        #expect(bob.waits { $0.output.contains("\"share\"") }, "\(bob.output)\(bob.errors)")
+        let carol = try sharer("carol")
+        #expect(carol.waits { $0.count("got user \\\"bob\\\", who does") > 0 }, "\(carol.output)\(carol.errors)")
+        let alice = try program(
+            """
+            mediasession name=call room=r user=alice
+            call.share_bob ! rawdatapipe name=bob handler=count  call.share_carol ! rawdatapipe name=carol handler=count
+            """)
+        #expect(alice.waits { $0.statuses(on: true) == 1 }, "\(alice.output)\(alice.errors)")
+        bob.send(SIGKILL)
+        #expect(alice.waits { $0.statuses(on: false) == 1 && $0.statuses(on: true) == 2 }, "\(alice.output)")
+        let states = alice.output.split(separator: "\n").filter { $0.contains("\"status\"") }
+        let pipes = states.map { $0.contains("\"node\":\"bob\"") ? "bob" : "carol" }
+        #expect(pipes == ["bob", "bob", "carol"], "\(states)")
+        for program in [alice, carol] {
+            program.send(SIGINT)
+            #expect(program.end() == 0, "\(program.output)")
+        }
+    }
+
     @Test("SE-1 a name that a user of another process has is refused, until that one has gone")
     func sameName() throws {
         let first = try bob()

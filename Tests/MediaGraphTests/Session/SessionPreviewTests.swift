@@ -123,7 +123,8 @@ import Testing
         await graph.stop()
 
         let alice = try session("alice", room) { $0.camera = "videotestsrc is-live=true" }
-        try alice.preview.subscribe(PipeLog(), resolution: .p90)
+        let frames = PipeLog()
+        try alice.preview.subscribe(frames, resolution: .p90)
         try await alice.preview.start()
         #expect(
             alice.description == """
@@ -134,6 +135,7 @@ import Testing
         #expect(Description(alice.description).diagnose() == [])
         try await alice.join()
         #expect(!alice.description.contains("join=false"))
+        #expect(waitUntil { frames.count > 0 })
         await alice.leave()
     }
 }

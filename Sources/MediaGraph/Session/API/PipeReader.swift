@@ -91,11 +91,16 @@ final class PipeReader: Sendable {
         }
         // It waits for callbacks, which may subscribe others: outside the lock.
         try NodeDoor.unsubscribe(receiver, from: element)
+        state.withLock { $0.remove(receiver) }
+        removeIfUnread()
+    }
+
+    /// Nobody pays for what nobody reads.
+    func removeIfUnread() {
         state.withLock { state in
-            state.remove(receiver)
-            guard state.receivers.isEmpty, state.element == element else { return }
+            guard let element = state.element, state.receivers.allSatisfy({ $0.receiver == nil }) else { return }
             let renderer = state.renderer
-            (state.element, state.renderer) = (nil, nil)
+            (state.element, state.renderer, state.receivers) = (nil, nil, [])
             place.enqueue { [identity] place in
                 place.unlink(identity.name)
                 place.remove(element)

@@ -6,7 +6,8 @@ import Synchronization
 ///
 /// Underneath is a ``Graph`` with one `mediasession`: whatever is done here can be written as text, and ``description`` is
 /// that text at the moment. Sendable: any task or thread may call it. Events come in order, to the delegate on a queue of
-/// the session's own, and to any number of readers of ``events``. A session that nobody holds any more leaves.
+/// the session's own, and to any number of readers of ``events``. A session that nobody holds any more leaves; an event
+/// about a user that waits to be read holds it.
 public final class Session: Sendable {
     private enum Phase: Sendable { case outside, previewing, joining, joined }
 
@@ -45,7 +46,9 @@ public final class Session: Sendable {
         sound.session.withLock { $0 = WeakSession(self) }
         place.observers?.session.withLock { $0 = WeakSession(self) }
         try attachHandlers()
-        graph.listen { [weak self] in self?.hear($0) }
+        graph.listen(
+            Graph.Listener(
+                hear: { [weak self] in self?.hear($0) }, outlives: { [weak self] in self?.outlives($0) ?? false }))
     }
 
     private func attachHandlers() throws(MediaGraphError) {
@@ -75,11 +78,15 @@ public final class Session: Sendable {
     /// Throws `alreadyInUse` where somebody in the room has the name, `noDevice` or `deviceBusy` where a device can't be had,
     /// `notInSession` where it was left, or the task cancelled, before, and `wrongUsage` for a session that has been joined.
     public func join() async throws(MediaGraphError) {
-        let isPreviewing = state.withLock { state in
+        let before = state.withLock { state in
             defer { if state.phase == .outside || state.phase == .previewing { state.phase = .joining } }
-            return state.phase == .previewing
+            return state.phase
         }
-        if isPreviewing {
+        guard before == .outside || before == .previewing else {
+            throw .wrongUsage(
+                .init("joining", expected: "a session that isn't in its room: leave() first", actual: "one that is"))
+        }
+        if before == .previewing {
             do throws(MediaGraphError) { try await setJoins(true) } catch {
                 endJoining(in: .previewing, [])
                 throw error
@@ -102,6 +109,8 @@ public final class Session: Sendable {
     }
 
     private func start(joins: Bool) async throws(MediaGraphError) {
+        // One that ended by itself is just leaving.
+        await graph.stop()
         // Only a session that runs can refuse it, and `start` does.
         try? await setJoins(joins)
         do throws(GraphError) { try await graph.start() } catch { throw MediaGraphError(error, "the session") }
@@ -190,8 +199,29 @@ public final class Session: Sendable {
     /// 256. It ends when the session is gone.
     public var events: AsyncStream<SessionEvent> { readers.stream }
 
+    /// A source of this user's that ends or fails is the end of its stream, and of a share that it fed, with a warning. What
+    /// fails on the way into the room is the end of that.
+    private func outlives(_ element: Element?) -> Bool {
+        let phase = state.withLock { $0.phase }
+        guard let element else { return phase == .joining || phase == .joined }
+        guard phase == .joined else { return false }
+        if share.forget(whereItHas: element) { return true }
+        return element.leadsOnlyToSessions
+    }
+
+    private func removeUnreadPipes() {
+        for pipe in state.withLock({ Array($0.pipes.values) }) { pipe.removeIfUnread() }
+    }
+
+    /// Whether it has been left: what ends then is no news.
+    private var isOutside: Bool { state.withLock { $0.phase == .outside } }
+
     /// On the thread that posts: it only takes notes.
     private func hear(_ event: GraphEvent) {
+        switch event {
+        case .userJoined, .userLeft, .userStream, .alphaChannel: if isOutside { return }
+        default: break
+        }
         switch event {
         case .userJoined(place.name, let user):
             // Ahead of those who hear of the user, and read the video behind the observer.
@@ -214,7 +244,10 @@ public final class Session: Sendable {
         case .alphaChannel("alpha", let isOn):
             delegate?.session(self, alphaChannelIsOn: isOn)
             readers.yield(.alphaChannel(isOn: isOn))
-        case .warning(let warning): tell(.warning(warning))
+        case .warning(let warning):
+            // It may be that a pipe's last delegate is gone.
+            place.enqueue { [weak self] _ in self?.removeUnreadPipes() }
+            tell(.warning(warning))
         case .ended(let end):
             let (wasInRoom, users) = state.withLock { state in
                 defer {
@@ -228,6 +261,8 @@ public final class Session: Sendable {
             share.forget()
             if wasInRoom {
                 tell(.left(end))
+                // Out of the room too, where it ended by itself.
+                if case .failed = end { Task { [graph] in await graph.stop() } }
             } else if case .failed(let failure) = end {
                 // A preview's.
                 tell(.warning(failure))

@@ -65,8 +65,13 @@ public struct SessionContext: Sendable {
 }
 
 extension SessionContext {
-    /// Throws `wrongUsage` for what rules each other out.
+    /// Throws `wrongUsage` for what rules each other out, and `invalidParameter` for names that can't be.
     func validate() throws(MediaGraphError) {
+        for (subject, name) in [("the user's name", user), ("the room's name", room)] {
+            if let refusal = MediaSessionElement.refusal(ofName: name) {
+                throw .invalidParameter(.init(subject, expected: refusal, actual: "\"\(name)\""))
+            }
+        }
         if externalVideoSource != nil, preProcessor != nil || camera != nil {
             throw .wrongUsage(
                 .init(

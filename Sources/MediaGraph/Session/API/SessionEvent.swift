@@ -11,9 +11,9 @@ public enum SessionEvent: Sendable {
     /// What this user sends has an alpha channel from now on, or no longer. A delegate isn't told by this event, but by
     /// ``SessionDelegate/session(_:alphaChannelIsOn:)``, in order with the frames.
     case alphaChannel(isOn: Bool)
-    /// Something is wrong, and the session goes on.
+    /// Something is wrong, and the session goes on: also where a source of this user's has failed, whose stream is off then.
     case warning(ElementFailure)
-    /// This user has left, or had to (onSessionLeave, onError).
+    /// This user has left, or had to (onSessionLeave, onError). Nothing of this time in the room comes after it.
     case left(GraphEnd)
 }
 

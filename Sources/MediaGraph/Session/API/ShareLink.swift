@@ -82,10 +82,18 @@ final class ShareLink: Sendable {
         try? await place.graph.onControlQueue { [place] in Self.remove(old, place) }
     }
 
-    /// The session has been left.
+    /// The session has been left, or it has failed.
     func forget() {
         guard let old = share.withLock({ $0.take() }) else { return }
         place.enqueue { Self.remove(old, $0) }
+    }
+
+    /// Whether `element` is of it; then it is forgotten, as it has failed.
+    func forget(whereItHas element: Element) -> Bool {
+        guard let source = share.withLock({ $0?.source }) else { return false }
+        guard element == source || element.parent == source else { return false }
+        forget()
+        return true
     }
 
     private static func remove(_ old: Share, _ place: SessionPlace) {
