@@ -19,6 +19,8 @@ public final class Session: Sendable {
         /// Who is here, each with what they send.
         var sending: [String: Set<UserStream>] = [:]
         var pipes: [PipeIdentity: PipeReader] = [:]
+        /// Of a run that ended by itself.
+        var leaving: Task<Void, Never>?
     }
 
     public let context: SessionContext
@@ -109,8 +111,8 @@ public final class Session: Sendable {
     }
 
     private func start(joins: Bool) async throws(MediaGraphError) {
-        // One that ended by itself is just leaving.
-        await graph.stop()
+        // One that ended by itself may still be on its way out.
+        await state.withLock { $0.leaving }?.value
         // Only a session that runs can refuse it, and `start` does.
         try? await setJoins(joins)
         do throws(GraphError) { try await graph.start() } catch { throw MediaGraphError(error, "the session") }
@@ -262,7 +264,10 @@ public final class Session: Sendable {
             if wasInRoom {
                 tell(.left(end))
                 // Out of the room too, where it ended by itself.
-                if case .failed = end { Task { [graph] in await graph.stop() } }
+                if case .failed = end {
+                    let leaving = Task { [graph] in await graph.stop() }
+                    state.withLock { $0.leaving = leaving }
+                }
             } else if case .failed(let failure) = end {
                 // A preview's.
                 tell(.warning(failure))
