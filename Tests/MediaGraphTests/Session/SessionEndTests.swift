@@ -101,7 +101,7 @@ import Testing
     }
 
     @Test("SE-2 nobody reads for a delegate that is gone")
-    func goneDelegate() async throws {
+    func unreadPipe() async throws {
         let bob = try session("bob", #function) { $0.camera = "videotestsrc is-live=true" }
         try await bob.join()
         let frames = Log<Int>()

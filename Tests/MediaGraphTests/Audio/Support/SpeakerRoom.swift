@@ -43,8 +43,10 @@ final class SpeakerRoom {
     let clock = TestClock()
     private var users: [String: Harness] = [:]
 
-    init(live: Bool = true, first: String = "anna") throws {
+    /// - Parameter latency: how long the mix waits for what is late, as what a resampler keeps for its next block.
+    init(live: Bool = true, first: String = "anna", latency: ClockTime = .zero) throws {
         speaker = try #require(Element(factory: "virtualspeaker"))
+        try speaker.setProperty("min-upstream-latency", parsing: "\(latency.nanoseconds)")
         try speaker.setProperty("max-frames", to: Int32(100_000))
         // The harnesses take it for theirs.
         speaker.setClock(clock.clock)
