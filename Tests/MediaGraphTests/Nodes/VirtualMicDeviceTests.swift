@@ -174,7 +174,11 @@ import Testing
         }
     }
 
-    @Test("EL-2 behind a flush a device's sound has the times that it comes with, as fast as it is taken too")
+    @Test(
+        "EL-2 behind a flush a device's sound has the times that it comes with, as fast as it is taken too",
+        .disabled(
+            if: Sanitizer.isThread, "GStreamer's harness hands buffers over under locks that the sanitizer doesn't see")
+    )
     func flushed() throws {
         try Nodes.register()
         let element = try #require(Element(factory: "virtualmic"))
