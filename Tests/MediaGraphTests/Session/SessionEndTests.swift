@@ -128,7 +128,9 @@ import Testing
         await bob.leave()
     }
 
-    @Test("what a session hears of its graph costs the same however much it has heard")
+    @Test(
+        "what a session hears of its graph costs the same however much it has heard",
+        .disabled(if: Sanitizer.isAddress, "locals lie on stacks of its own, whose addresses tell no depth"))
     func manyEvents() throws {
         let graph = try Graph("fakesrc name=source ! fakesink")
         let depths = Mutex<(first: UInt, last: UInt)>((0, 0))

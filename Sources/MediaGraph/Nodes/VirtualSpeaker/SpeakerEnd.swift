@@ -6,12 +6,13 @@ final class SpeakerEnd: Sendable {
     private let sink = Mutex<Element?>(nil)
     private let inlet = Mutex<Pad?>(nil)
 
-    init(in bin: ElementInstance) { add(to: bin) }
+    /// `prerolls`: whether PAUSED, if that is on its way, waits for a first block.
+    init(in bin: ElementInstance, prerolls: Bool = false) { add(to: bin, prerolls: prerolls) }
 
-    func add(to bin: ElementInstance) {
+    func add(to bin: ElementInstance, prerolls: Bool = false) {
         let element = Element(factory: "fakesink")!
         try? element.setProperty("sync", to: false)
-        try? element.setProperty("async", to: false)
+        try? element.setProperty("async", to: prerolls)
         try? element.setProperty("enable-last-sample", to: false)
         bin.add(element)
         element.syncState()

@@ -2,10 +2,11 @@ import GStreamer
 
 /// The ways that streams take through a `virtualspeaker`, and what PAUSED waits for.
 extension VirtualSpeakerElement {
-    func connect(_ input: SpeakerInput) {
+    /// `prerolls`: whether PAUSED, which is on its way, waits for the first block of a share.
+    func connect(_ input: SpeakerInput, prerolls: Bool = false) {
         _ = input.connect { () -> Pad? in
             guard input.isShared else { return mix.requestPad() }
-            let end = SpeakerEnd(in: instance)
+            let end = SpeakerEnd(in: instance, prerolls: prerolls)
             state.withLock { $0.sharedEnds[ObjectIdentifier(input)] = end }
             return end.pad
         }
@@ -30,23 +31,36 @@ extension VirtualSpeakerElement {
         }
     }
 
-    /// On a thread of its own: whoever gives a pad back may be the one that the mixer waits for.
+    /// Whoever gives a pad back may be the one that the mixer waits for.
     func finish(_ remains: SpeakerInput.Remains) {
-        leavers.withLock { $0 += 1 }
-        NativeThread("mg-leaver") { [self, element] in
-            remains.finish(in: self)
-            mix.letDrain(remains.outlet)
-            leavers.withLock { $0 -= 1 }
+        besides("mg-leaver") { speaker in
+            remains.finish(in: speaker)
+            speaker.mix.letDrain(remains.outlet)
+        }
+    }
+
+    /// The share has ended, and there was nothing to mix. Its thread holds its sink in the callback that tells so; waiting in
+    /// the mix's sink at the same time, it would hold up a change of state, which stops one sink after the other.
+    func endUnheard() { besides("mg-unheard") { $0.mix.endUnheard() } }
+
+    /// On a thread of its own, which may wait in the graph; a change to READY waits for it.
+    private func besides(_ name: String, _ work: @escaping @Sendable (VirtualSpeakerElement) -> Void) {
+        helpers.withLock { $0 += 1 }
+        NativeThread(name) { [self, element] in
+            work(self)
+            helpers.withLock { $0 -= 1 }
             withExtendedLifetime(element) {}
         }.detach()
     }
 
+    /// Linked ones get their way as PAUSED begins.
+    ///
     /// Where files are heard PAUSED waits for their first block, as it does with stock sinks: a seek before that would reach
     /// some of them only, and the mix would wait for the others for ever. A reader in Swift begins when the graph runs, and
     /// until then takes only so much; and who isn't known to send in PAUSED isn't waited for there.
     ///
     /// See RawDataPipeElement, too: behind pads that come with the data this must announce PAUSED itself.
-    func setPrerolls(
+    func connect(
         _ inputs: [(pad: GhostPad, input: SpeakerInput)], _ consumer: AudioConsumerHandle?, hasSource: Bool
     ) {
         func prerolls(_ inputs: [(pad: GhostPad, input: SpeakerInput)]) -> Bool {
@@ -54,8 +68,8 @@ extension VirtualSpeakerElement {
             return consumer?.queues != true && !inputs.isEmpty && inputs.allSatisfy { $0.pad.pad.isFedInPaused() }
         }
         mix.setPrerolls(!hasSource && prerolls(inputs.filter { !$0.input.isShared }))
-        for input in inputs where input.input.isShared {
-            sharedEnd(of: input.input)?.setPrerolls(prerolls([input]))
+        for input in inputs where input.pad.pad.isLinked {
+            connect(input.input, prerolls: input.input.isShared && prerolls([input]))
         }
     }
 

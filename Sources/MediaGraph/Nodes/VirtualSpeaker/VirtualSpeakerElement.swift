@@ -36,8 +36,8 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
     let delivery: SpeakerDelivery
     let mix: SpeakerMix
     private let tap: SpeakerMixTap
-    /// How many have left whose last words are on their way into the mixer.
-    let leavers = BlockingMonitor(0)
+    /// How many threads of its own are at work in the graph.
+    let helpers = BlockingMonitor(0)
     private let lateSamples = Atomic<UInt64>(0)
     /// How many each of the mixer's pads has reported.
     private let reported = Mutex<[String: UInt64]>([:])
@@ -169,16 +169,15 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
         tap.start()
         delivery.start(settings, consumer, .init(info: info, caps: info.caps))
         // Who is linked is waited for; who isn't may come later. A graph that isn't live mixes from its very beginning.
-        for (pad, input) in inputs where pad.pad.isLinked { connect(input) }
-        setPrerolls(inputs, consumer, hasSource: hasSource)
+        connect(inputs, consumer, hasSource: hasSource)
         Self.log.log(
             .info, raw: instance.element,
             "handler \(consumer?.name ?? "none"), \(info.rate) Hz, \(info.channels) channels, \(inputs.count) pads")
     }
 
     private func stop() {
-        // Nobody waits in the mixer any more, which has stopped.
-        _ = leavers.wait { $0 == 0 ? () : nil }
+        // Nobody waits in the graph any more, which has stopped.
+        _ = helpers.wait { $0 == 0 ? () : nil }
         for (pad, input) in state.withLock({ Array($0.inputs.values) }) {
             input.disconnect(pad, in: self, isReleased: false) { disconnect(input, $0, isShared: input.isShared) }
         }
@@ -341,7 +340,7 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
     private func endIfAllHave() {
         let (users, shares, mixHasEnded) = state.withLock { ($0.users, $0.shares, $0.mixHasEnded) }
         if users.isEmpty {
-            if !shares.isEmpty, shares.allSatisfy(\.hasEnded), !mixHasEnded { mix.endUnheard() }
+            if !shares.isEmpty, shares.allSatisfy(\.hasEnded), !mixHasEnded { endUnheard() }
         } else if users.allSatisfy(\.hasEnded) {
             mix.letEnd()
         }
