@@ -117,19 +117,20 @@ alsa_formats() {
     load snd-aloop id=Loopback pcm_substreams=8
     formats microphone "hw:$(readlink /proc/asound/Loopback | tr -dc 0-9),1" >listed
     grep -q 'audio/x-raw S16LE' listed
-    local name caps playing
+    local name user caps playing
     while read -r _ name <&3; do
-        caps=audio/x-raw,format=$name,rate=16000,channels=1
+        # In a user's name an underscore would be written otherwise.
+        caps=audio/x-raw,format=$name,rate=16000,channels=1 user=${name//_/}
         gst-launch-1.0 -q audiotestsrc is-live=true freq=440 volume=0.5 ! audioconvert ! "$caps" ! \
             alsasink device=hw:Loopback,0 >playing.log 2>&1 &
         playing=$!
         eventually grep -q RUNNING /proc/asound/Loopback/pcm0p/sub0/status
-        record_until 64000 "user_$name.wav" "alsasrc device=hw:Loopback,1 buffer-time=1000000 ! $caps ! audioconvert !
-            virtualmic jitter=1000000000 ! ears.user_$name
+        record_until 160000 "user_$user.wav" "alsasrc device=hw:Loopback,1 buffer-time=1000000 ! $caps ! audioconvert !
+            virtualmic jitter=1000000000 ! ears.user_$user
             virtualspeaker name=ears max-frames=1000 handler=wav options=location=%s.wav"
         kill $playing
         wait $playing || true
-        listen "user_$name.wav" 440 -9.03
+        listen "user_$user.wav" 440 -9.03
     done 3<listed
 }
-check "DV-1 each format that ALSA's loopback lists into a virtual microphone and a speaker" alsa_formats
+check "DV-1 each format that ALSA's loopback lists into a virtual microphone and a speaker" alsa_formats 300

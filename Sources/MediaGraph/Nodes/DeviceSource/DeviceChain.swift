@@ -18,7 +18,9 @@ final class DeviceChain: Sendable {
     private let given = Mutex<(label: String, format: String)>(("", ""))
 
     /// What is made of the description; in NULL and in no bin yet.
-    init(_ description: String, _ flow: DeviceFlow) throws(MediaGraphError) {
+    ///
+    /// - Parameter path: a camera's file, where that is another by now than the description's.
+    init(_ description: String, _ flow: DeviceFlow, at path: String?) throws(MediaGraphError) {
         let expected = "a description of one source, such as \"v4l2src device=/dev/video0\""
         do { source = try Element(parsing: description) } catch {
             throw .invalidParameter(.init("source", expected: expected, actual: error.message))
@@ -28,6 +30,7 @@ final class DeviceChain: Sendable {
         }
         self.device = device
         self.flow = flow
+        if let path, isCamera { try? device.setProperty("device", parsing: path) }
         nameDevice()
     }
 
@@ -45,6 +48,10 @@ final class DeviceChain: Sendable {
     var format: String { given.withLock { $0.format } }
     /// Its file; `nil` where it has none that is known.
     var path: String? { DeviceFailure.path(of: device) }
+
+    private var isCamera: Bool { device.factoryName == "v4l2src" }
+    /// Which camera it is; `nil` for any other device.
+    var camera: CameraIdentity? { isCamera ? path.flatMap { CameraIdentity(path: $0) } : nil }
 
     private func nameDevice() {
         let path = ["device", "target-object", "path", "display-name", "location"].lazy

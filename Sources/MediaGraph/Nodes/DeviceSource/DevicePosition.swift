@@ -25,6 +25,8 @@ struct DevicePosition: Sendable {
 
     /// Of the device as it was last.
     var label = ""
+    /// Where it is to be found when it is back.
+    var camera: CameraIdentity?
     var latency = ClockTime.zero
     /// What downstream has.
     var caps: Caps?

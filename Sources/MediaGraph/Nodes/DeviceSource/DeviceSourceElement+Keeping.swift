@@ -70,7 +70,11 @@ extension DeviceSourceElement {
             (position.loss, position.hasArrived, position.isTrying, position.label) = (nil, false, true, chain.label)
         }
         try bring(chain, to: .ready)
-        if !isHeld { position.withLock { $0.isTrying = false } }
+        let camera = chain.camera
+        position.withLock { position in
+            position.camera = camera ?? position.camera
+            if !isHeld { position.isTrying = false }
+        }
     }
 
     private func makeChain(isHeld: Bool) throws(MediaGraphError) -> DeviceChain {
@@ -82,7 +86,7 @@ extension DeviceSourceElement {
         let flow = DeviceFlow(isHeld: isHeld, tellsStatus: isOff, statistics) { event in
             Node(instance).element.flowed(event)
         }
-        let chain = try DeviceChain(text, flow)
+        let chain = try DeviceChain(text, flow, at: position.withLock { $0.camera }?.path())
         if chain.device.factoryName == "pulsesrc" {
             chain.device.watchProperty("current-device") { Node(instance).element.deviceMoved() }
         }
@@ -167,7 +171,7 @@ extension DeviceSourceElement {
     }
 
     func close() {
-        position.withLock { $0.node = .null }
+        position.withLock { position in (position.node, position.camera) = (.null, nil) }
         dropChain()
     }
 
