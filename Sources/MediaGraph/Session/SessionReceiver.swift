@@ -17,13 +17,20 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         var demand = Resolution.native
         /// Where that is less than there is.
         var scaler: FrameScaler?
-        var segment: Segment?
+        var timing: StreamTiming?
+        /// What became of that in this graph, in the run that is.
+        var times: ClockFollower?
+        var run = 0
         var isOn = false
+
+        var segment: Segment? { times?.segment }
     }
 
     private let reader = Mutex<StreamReader?>(nil)
     private let reportedLatency = Mutex(ClockTime.zero)
     private var shown = Shown()
+    /// Counts when the graph goes on: from then on running time is another.
+    private let runs = Atomic<Int>(0)
     /// By downstream's last answer.
     private var demand = Resolution.native
 
@@ -63,7 +70,10 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
 
     override func changeState(_ change: StateChange) -> StateChangeResult {
         let reader = reader.withLock { $0 }
-        if case .pausedToPlaying = change { reader?.play() }
+        if case .pausedToPlaying = change {
+            runs.wrappingAdd(1, ordering: .releasing)
+            reader?.play()
+        }
         let result = super.changeState(change)
         if case .playingToPaused = change { reader?.pause() }
         return result
@@ -86,6 +96,7 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         while true {
             switch reader.next() {
             case .buffer(let next):
+                if shown.run != runs.load(ordering: .acquiring), let timing = shown.timing { announce(timing) }
                 guard let segment = shown.segment, !shown.isRefused, isInTime(next.buffer.access, segment) else {
                     reader.lose(next.buffer)
                     continue
@@ -95,10 +106,10 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
                         reader.lose(next.buffer)
                         continue
                     }
-                    buffer = scaled.buffer.retained
+                    buffer = shown.times?.follow(scaled.buffer.retained)
                     _ = next.buffer.take()
                 } else {
-                    buffer = next.buffer.take()
+                    buffer = shown.times?.follow(next.buffer.take())
                 }
                 reader.statistics.countFrame()
                 return .ok
@@ -184,10 +195,12 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
     override func downstreamAnswered(_ query: AllocationQuery) { demand = Resolution(sufficientFor: query) }
 
     private func announce(_ timing: StreamTiming) {
+        shown.timing = timing
+        shown.run = runs.load(ordering: .acquiring)
         guard let clock = element.clock, let base = element.baseTime else { return }
-        let segment = timing.segment(in: clock, baseTime: base)
-        shown.segment = segment
-        pushSegment(segment)
+        let times = ClockFollower(timing, clock: clock, baseTime: base)
+        shown.times = times
+        pushSegment(times.segment)
         let changed = reportedLatency.withLock { latency in
             defer { latency = timing.latency }
             return latency != timing.latency

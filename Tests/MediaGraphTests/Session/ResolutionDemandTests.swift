@@ -103,9 +103,10 @@ import Testing
             #expect(waitUntil { addresses.all.count == count * 10 && own.all.count == count * 2 })
             #expect(Set(addresses.all.suffix(10)).count == 1)
             #expect(Set(own.all.suffix(2)).count == 1)
+            // Of one frame: a later one may get the memory that an earlier one had.
+            #expect(Set(own.all.suffix(2)).isDisjoint(with: addresses.all.suffix(10)))
             #expect(bob.stream.format?.scaler(.p180)?.count == count)
         }
-        #expect(Set(own.all).isDisjoint(with: addresses.all))
         for index in 0..<10 { #expect(height(at: "p\(index)", of: readers) == 180) }
         #expect(height(at: "p", of: native) == 360)
         await readers.stop()

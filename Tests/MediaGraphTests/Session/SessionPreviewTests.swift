@@ -50,6 +50,22 @@ import Testing
         await observer.leave()
     }
 
+    @Test("SE-1 after a preview that ended by itself the session can be joined, left and previewed again")
+    func ended() async throws {
+        let alice = try session("alice", #function) {
+            $0.camera = "videotestsrc num-buffers=5 ! video/x-raw,width=32,height=18,framerate=30/1"
+        }
+        func isPreviewing() -> Bool { alice.description.contains("join=false") }
+        for _ in 0..<2 {
+            try await alice.preview.start()
+            #expect(waitUntil { !isPreviewing() }, "\(alice.description)")
+            try await alice.join()
+            #expect(alice.isJoined)
+            await alice.leave()
+            #expect(!alice.isJoined)
+        }
+    }
+
     @Test("SE-1 a preview is subscribed before joining, and has its frames once the session is joined; a camera's too")
     func subscribedBefore() async throws {
         let alice = try session("alice", #function) {

@@ -94,7 +94,10 @@ public final class Session: Sendable {
                 throw error
             }
         } else {
-            try await start(joins: true)
+            do throws(MediaGraphError) { try await start(joins: true) } catch {
+                giveUp(.joining)
+                throw error
+            }
         }
         endJoining(in: .joined, [.joined])
     }
@@ -108,6 +111,13 @@ public final class Session: Sendable {
             return first + state.postponed
         }
         for event in events { send(event) }
+    }
+
+    /// It didn't start.
+    private func giveUp(_ phase: Phase) {
+        state.withLock { state in
+            if state.phase == phase { (state.phase, state.postponed) = (.outside, []) }
+        }
     }
 
     private func start(joins: Bool) async throws(MediaGraphError) {
@@ -135,7 +145,11 @@ public final class Session: Sendable {
             state.phase = .previewing
             return true
         }
-        if isFirst { try await start(joins: false) }
+        guard isFirst else { return }
+        do throws(MediaGraphError) { try await start(joins: false) } catch {
+            giveUp(.previewing)
+            throw error
+        }
     }
 
     /// Nothing where the user is in the room, or comes there.
@@ -256,6 +270,8 @@ public final class Session: Sendable {
                     state.phase = .outside
                     (state.sending, state.postponed) = ([:], [])
                 }
+                // Away from the devices too, where it ended by itself; whoever joins when he hears of it waits for that.
+                if case .stopped = end {} else { state.leaving = Task { [graph] in await graph.stop() } }
                 return (state.phase == .joined || state.phase == .joining, Array(state.sending.keys))
             }
             for user in users { place.enqueue { $0.observers?.left(user, $0) } }
@@ -263,11 +279,6 @@ public final class Session: Sendable {
             share.forget()
             if wasInRoom {
                 tell(.left(end))
-                // Out of the room too, where it ended by itself.
-                if case .failed = end {
-                    let leaving = Task { [graph] in await graph.stop() }
-                    state.withLock { $0.leaving = leaving }
-                }
             } else if case .failed(let failure) = end {
                 // A preview's.
                 tell(.warning(failure))

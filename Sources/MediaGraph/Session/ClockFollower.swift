@@ -1,0 +1,41 @@
+import GStreamer
+
+/// Keeps a stream's timestamps true in a graph whose clock isn't the publisher's: those of sound cards differ by some 50 ppm, a
+/// picture every ten minutes, and a mix would soon take everything for late.
+///
+/// A frame is passed on by reference while its timestamps are right to a millisecond, and then by another buffer on the same
+/// memory. Belongs to the streaming thread.
+struct ClockFollower {
+    private static let tolerance: Int64 = 1_000_000
+
+    private let timing: StreamTiming
+    private let clock: Clock
+    private let base: ClockTime
+    private let announced: Int64
+    private var correction: Int64 = 0
+
+    /// What downstream is told of the times.
+    let segment: Segment
+
+    init(_ timing: StreamTiming, clock: Clock, baseTime base: ClockTime) {
+        (self.timing, self.clock, self.base) = (timing, clock, base)
+        announced = timing.offset(to: clock, baseTime: base)
+        segment = timing.segment.shifted(by: announced)
+    }
+
+    /// The same frame at its time.
+    mutating func follow(_ buffer: consuming Buffer) -> Buffer {
+        guard clock != timing.clock else { return buffer }
+        let drift = timing.offset(to: clock, baseTime: base) - announced
+        if abs(drift - correction) > Self.tolerance { correction = drift }
+        guard correction != 0 else { return buffer }
+        let moved = buffer.access.alias
+        moved.access.presentationTimestamp = moved.access.presentationTimestamp.map(shifted)
+        moved.access.decodingTimestamp = moved.access.decodingTimestamp.map(shifted)
+        return moved
+    }
+
+    private func shifted(_ time: ClockTime) -> ClockTime {
+        ClockTime(nanoseconds: UInt64(max(0, Int64(clamping: time.nanoseconds) + correction)))
+    }
+}
