@@ -32,14 +32,19 @@ extension Pad {
             }, watch, { Unmanaged<EventWatch>.fromOpaque($0!).release() })
     }
 
-    /// Every stream that begins on this source pad has this ID, in place of the one that its element makes. Once.
+    /// Whatever comes by this source pad is one stream, with this ID in place of those that elements make: also where another
+    /// element takes over, whose times go on. Once.
     public func setStreamID(_ id: String) {
         let id = Unmanaged.passRetained(StreamID(id)).toOpaque()
         gst_pad_add_probe(
             pad, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM,
-            { _, info, context in
-                guard let event = gst_pad_probe_info_get_event(info), event.pointee.type == GST_EVENT_STREAM_START
-                else { return GST_PAD_PROBE_OK }
+            { pad, info, context in
+                guard let event = gst_pad_probe_info_get_event(info) else { return GST_PAD_PROBE_OK }
+                if event.pointee.type == GST_EVENT_SEGMENT {
+                    // Such as videorate begin anew with each segment: they would fill all the time since it began.
+                    return Pad.peerHas(event, pad) ? GST_PAD_PROBE_DROP : GST_PAD_PROBE_OK
+                }
+                guard event.pointee.type == GST_EVENT_STREAM_START else { return GST_PAD_PROBE_OK }
                 let renamed = gst_event_new_stream_start(
                     Unmanaged<StreamID>.fromOpaque(context!).takeUnretainedValue().id)
                 gst_event_set_seqnum(renamed, gst_event_get_seqnum(event))
@@ -48,6 +53,19 @@ extension Pad {
                 info!.pointee.data = UnsafeMutableRawPointer(renamed)
                 return GST_PAD_PROBE_OK
             }, id, { Unmanaged<StreamID>.fromOpaque($0!).release() })
+    }
+
+    /// Whether downstream has been told of just this segment.
+    private static func peerHas(_ event: UnsafeMutablePointer<GstEvent>, _ pad: UnsafeMutablePointer<GstPad>?) -> Bool {
+        guard let pad, let peer = gst_pad_get_peer(pad) else { return false }
+        defer { gst_object_unref(peer) }
+        guard let known = gst_pad_get_sticky_event(peer, GST_EVENT_SEGMENT, 0) else { return false }
+        defer { gst_event_unref(known) }
+        var (old, new) = (UnsafePointer<GstSegment>?.none, UnsafePointer<GstSegment>?.none)
+        gst_event_parse_segment(known, &old)
+        gst_event_parse_segment(event, &new)
+        guard let old, let new else { return false }
+        return gst_segment_is_equal(old, new) != 0
     }
 
     private final class StreamID: Sendable {

@@ -32,15 +32,26 @@ struct CameraIdentity: Hashable, Sendable {
         }
     }
 
-    /// Its file now: that of the camera in the same place, else of the only one of the same make. `nil` while it isn't there.
-    func path(sysfs: String = "/sys") -> String? {
-        let files = (try? FileManager.default.contentsOfDirectory(atPath: Self.folder(sysfs))) ?? []
-        let cameras = files.sorted().compactMap { file in
-            CameraIdentity(path: "/dev/\(file)", sysfs: sysfs).map { (path: "/dev/\(file)", identity: $0) }
-        }
+    /// Its file now: that of the camera in the same place, else of the only one of the same make that wasn't there when this
+    /// one went. `nil` while it isn't there.
+    func path(besides others: Set<CameraIdentity> = [], sysfs: String = "/sys") -> String? {
+        let cameras = Self.plugged(sysfs: sysfs)
         if let same = cameras.first(where: { $0.identity == self }) { return same.path }
-        let alike = cameras.filter { product != nil && $0.identity.product == product && $0.identity.index == index }
+        let alike = cameras.filter {
+            product != nil && $0.identity.product == product && $0.identity.index == index
+                && !others.contains($0.identity)
+        }
         return alike.count == 1 ? alike[0].path : nil
+    }
+
+    /// All that are there.
+    static func all(sysfs: String = "/sys") -> Set<CameraIdentity> { Set(plugged(sysfs: sysfs).map(\.identity)) }
+
+    private static func plugged(sysfs: String) -> [(path: String, identity: CameraIdentity)] {
+        let files = (try? FileManager.default.contentsOfDirectory(atPath: folder(sysfs))) ?? []
+        return files.sorted().compactMap { file in
+            CameraIdentity(path: "/dev/\(file)", sysfs: sysfs).map { ("/dev/\(file)", $0) }
+        }
     }
 
     private static func folder(_ sysfs: String) -> String { "\(sysfs)/class/video4linux" }

@@ -82,6 +82,18 @@ import Testing
         #expect(unnumbered.path(sysfs: sysfs) == "/dev/video2")
     }
 
+    @Test("DV-2 a second camera of the same make isn't taken for the one that was unplugged")
+    func twins() throws {
+        try plugIn("1-1", [0, 1])
+        try plugIn("1-2", [2, 3])
+        let camera = try #require(identity(0))
+        let others = CameraIdentity.all(sysfs: sysfs).subtracting([camera])
+        try unplug("1-1")
+        #expect(camera.path(besides: others, sysfs: sysfs) == nil)
+        try plugIn("1-3", [0, 1])
+        #expect(camera.path(besides: others, sysfs: sysfs) == "/dev/video0")
+    }
+
     @Test("DV-2 in a camera's place another is another's")
     func otherProduct() throws {
         try plugIn("1-1", [0, 1])

@@ -174,6 +174,24 @@ import Testing
         #expect(stats["frames"] == UInt64(run.frames))
     }
 
+    @Test("DV-2 what counts from the beginning of a segment goes on counting: it is one segment")
+    func oneSegment() async throws {
+        let run = try Run("reconnect=slate", then: "videorate name=rate ! fakesink sync=false")
+        try await run.graph.start()
+        for _ in 1...2 {
+            #expect(run.deviceGives(10))
+            run.device.state = .missing
+            let before = run.slates
+            #expect(waitUntil { run.slates >= before + 10 })
+            run.device.state = .there
+            #expect(run.deviceGives(10))
+        }
+        let made = try run.graph.element("rate").property("out", as: UInt64.self)
+        await run.graph.stop()
+        // With a segment for each who takes over it would fill the time since zero again and again.
+        #expect(made <= UInt64(run.seen.all.last!.end.seconds * 30) + 3, "\(made)")
+    }
+
     @Test("DV-2 a device that isn't there at the start is waited for", arguments: ["slate", "gap"])
     func missingAtStart(policy: String) async throws {
         // What stands in at first has the format that downstream wants.

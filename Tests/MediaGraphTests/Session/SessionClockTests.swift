@@ -9,7 +9,9 @@ import Testing
 @Suite struct SessionClockTests {
     init() throws { try Nodes.register() }
 
-    @Test("SE-1 where clocks run apart frames keep their time in the reader's graph, to a millisecond, on the same memory")
+    @Test(
+        "SE-1 where clocks run apart frames keep their time in the reader's graph, to a millisecond, on the same memory"
+    )
     func apart() throws {
         let (published, read) = (TestClock(), TestClock())
         let timing = StreamTiming(
@@ -46,7 +48,8 @@ import Testing
         try await publisher.start()
         let reader = try Pipeline(
             parsing:
-                "mediasession name=call room=reader-pauses user=bob  call.video_alice ! rawdatapipe name=pipe handler=count")
+                "mediasession name=call room=reader-pauses user=bob  call.video_alice ! rawdatapipe name=pipe handler=count"
+        )
         let pipe = try #require(reader.element(named: "pipe"))
         func delivers(_ count: UInt64) -> Bool {
             let before = NodeCounts(pipe)?.frames ?? 0

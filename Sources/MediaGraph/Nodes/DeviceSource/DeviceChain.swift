@@ -18,9 +18,7 @@ final class DeviceChain: Sendable {
     private let given = Mutex<(label: String, format: String)>(("", ""))
 
     /// What is made of the description; in NULL and in no bin yet.
-    ///
-    /// - Parameter path: a camera's file, where that is another by now than the description's.
-    init(_ description: String, _ flow: DeviceFlow, at path: String?) throws(MediaGraphError) {
+    init(_ description: String, _ flow: DeviceFlow) throws(MediaGraphError) {
         let expected = "a description of one source, such as \"v4l2src device=/dev/video0\""
         do { source = try Element(parsing: description) } catch {
             throw .invalidParameter(.init("source", expected: expected, actual: error.message))
@@ -30,7 +28,17 @@ final class DeviceChain: Sendable {
         }
         self.device = device
         self.flow = flow
-        if let path, isCamera { try? device.setProperty("device", parsing: path) }
+        nameDevice()
+    }
+
+    /// Uses this camera, whatever its file is by now; `others` were there while it was. In NULL.
+    func take(_ camera: CameraIdentity, besides others: Set<CameraIdentity>) throws(MediaGraphError) {
+        guard isCamera else { return }
+        guard let path = camera.path(besides: others) else {
+            // Its file may be another's.
+            throw .noDevice(.init(label, expected: "the camera that was unplugged", actual: "none"))
+        }
+        try? device.setProperty("device", parsing: path)
         nameDevice()
     }
 

@@ -25,8 +25,10 @@ struct DevicePosition: Sendable {
 
     /// Of the device as it was last.
     var label = ""
-    /// Where it is to be found when it is back.
+    /// Which one it is that is to be found when it is back.
     var camera: CameraIdentity?
+    /// Those that were there when it went.
+    var otherCameras: Set<CameraIdentity> = []
     var latency = ClockTime.zero
     /// What downstream has.
     var caps: Caps?

@@ -3,6 +3,8 @@ import GStreamer
 /// What a `devicesource` hears of its device, and says of it.
 extension DeviceSourceElement {
     func tellFormat(_ chain: DeviceChain) {
+        // Open, it has told its name too.
+        position.withLock { $0.label = chain.label }
         guard !chain.format.isEmpty else { return }
         Self.log.log(.info, element, "\(chain.label): \(chain.format)")
         post(DeviceMessage.format(chain.label, chain.format))

@@ -86,7 +86,9 @@ extension DeviceSourceElement {
         let flow = DeviceFlow(isHeld: isHeld, tellsStatus: isOff, statistics) { event in
             Node(instance).element.flowed(event)
         }
-        let chain = try DeviceChain(text, flow, at: position.withLock { $0.camera }?.path())
+        let chain = try DeviceChain(text, flow)
+        let (camera, others) = position.withLock { ($0.camera, $0.otherCameras) }
+        if let camera { try chain.take(camera, besides: others) }
         if chain.device.factoryName == "pulsesrc" {
             chain.device.watchProperty("current-device") { Node(instance).element.deviceMoved() }
         }
@@ -232,8 +234,10 @@ extension DeviceSourceElement {
             position.withLock { $0.isOver = true }
             return fail(loss)
         }
+        let cameras = CameraIdentity.all()
         let chain = position.withLock { position in
             position.loss = loss
+            position.otherCameras = cameras.filter { $0 != position.camera }
             return position.chain
         }
         let caps = pad?.currentCaps
