@@ -26,11 +26,11 @@ import Testing
 
         init(
             _ properties: String, _ state: PluggableDevice.State = .there, name: String = #function,
-            then: String = "fakesink sync=false"
+            behind: String = "", then: String = "fakesink sync=false"
         ) throws {
             device = PluggableDevice(name, state)
             graph = try Graph(
-                "devicesource name=d \(properties) source=\"testcamera device=\\\"\(name)\\\"\" ! \(then)")
+                "devicesource name=d \(properties) source=\"testcamera device=\\\"\(name)\\\" \(behind)\" ! \(then)")
             graph.listen(Graph.Listener { [events] in events.add($0) })
             try graph.element("d").staticPad("src")?.observeBuffers { [seen] buffer in
                 seen.add(
@@ -190,6 +190,24 @@ import Testing
         await run.graph.stop()
         // With a segment for each who takes over it would fill the time since zero again and again.
         #expect(made <= UInt64(run.seen.all.last!.end.seconds * 30) + 3, "\(made)")
+    }
+
+    @Test("DV-2 what stands in for a camera has its colours' caps too: an encoder's file can't change them")
+    func sameCaps() async throws {
+        let run = try Run(
+            "reconnect=slate", behind: "! capssetter caps=video/x-raw,colorimetry=2:4:7:1",
+            then: "vp8enc deadline=1 ! matroskamux ! fakesink sync=false")
+        try await run.graph.start()
+        #expect(run.deviceGives(5))
+        let caps = try #require(try run.graph.element("d").staticPad("src")?.currentCaps)
+        run.device.state = .missing
+        #expect(waitUntil { run.slates >= 5 })
+        #expect(try run.graph.element("d").staticPad("src")?.currentCaps == caps)
+        run.device.state = .there
+        #expect(run.deviceGives(5))
+        #expect(try run.graph.element("d").staticPad("src")?.currentCaps == caps)
+        #expect(!run.events.all.contains { if case .ended = $0 { true } else { false } })
+        await run.graph.stop()
     }
 
     @Test("DV-2 a device that isn't there at the start is waited for", arguments: ["slate", "gap"])

@@ -30,8 +30,10 @@ struct DevicePosition: Sendable {
     /// Those that were there when it went.
     var otherCameras: Set<CameraIdentity> = []
     var latency = ClockTime.zero
-    /// What downstream has.
+    /// What downstream has, as far as a device that is back has to give it.
     var caps: Caps?
+    /// The same with all that was said of colours and channels: what stands in changes nothing of it.
+    var exactCaps: Caps?
     /// Running time up to which the device gave data, since it is away.
     var lostAt: ClockTime?
     /// When to try again, in monotonic nanoseconds.

@@ -169,7 +169,9 @@ extension DeviceSourceElement {
         show(nil)
         dropStandIn()
         dropChain()
-        position.withLock { position in (position.caps, position.loss, position.latency) = (nil, nil, .zero) }
+        position.withLock { position in
+            (position.caps, position.exactCaps, position.loss, position.latency) = (nil, nil, nil, .zero)
+        }
     }
 
     func close() {
@@ -247,6 +249,7 @@ extension DeviceSourceElement {
         let time = lostAt ?? element.currentRunningTime ?? .zero
         position.withLock { position in
             position.caps = caps?.continuable ?? position.caps
+            position.exactCaps = caps ?? position.exactCaps
             position.nextTry = monotonicNanoseconds() + Self.second
         }
         standIn(from: lostAt, at: time, loss)
@@ -254,13 +257,14 @@ extension DeviceSourceElement {
 
     /// Something else goes to downstream from now on.
     private func standIn(from begin: ClockTime?, at time: ClockTime = .zero, _ loss: MediaGraphError) {
-        let (label, latency, known) = position.withLock { ($0.label, $0.latency, $0.caps) }
+        let (label, latency, known, exact) = position.withLock { ($0.label, $0.latency, $0.caps, $0.exactCaps) }
         let downstream = pad?.peerCaps()
         // A picture, or silence, needs a format before the device can tell its own.
         let caps =
             known ?? (policy == .slate ? guessedType(downstream).flatMap { Caps.beginning($0, downstream) } : nil)
-        let content = caps.map { filling($0, label) } ?? .gaps
-        guard let standIn = DeviceStandIn.make(content, caps: caps, from: begin, latency: latency) else { return }
+        let given = exact ?? caps
+        let content = given.map { filling($0, label) } ?? .gaps
+        guard let standIn = DeviceStandIn.make(content, caps: given, from: begin, latency: latency) else { return }
         add(standIn.element)
         show(standIn.standIn.sourcePad)
         let isNews = position.withLock { position in
