@@ -52,7 +52,7 @@ public final class SharedMemory: @unchecked Sendable {
 
     /// A buffer on the first `count` bytes, for reading; `released` runs once with its end, on any thread.
     public func buffer(count: Int, released: @escaping @Sendable () -> Void) -> Buffer? {
-        guard count > 0, count <= size else { return nil }
+        guard count >= 0, count <= size else { return nil }
         let end = Unmanaged.passRetained(End(self, released)).toOpaque()
         let raw = gst_buffer_new_wrapped_full(
             GST_MEMORY_FLAG_READONLY, address, gsize(size), 0, gsize(count), end,

@@ -35,8 +35,8 @@ import Testing
         other.layout = VideoLayout(words: [2, 16 << 32 | 16, 0, 32, 512, UInt64(UInt32(bitPattern: -16)), 1 << 40, 8])
         (other.moment, other.captureTime, other.flip, other.isGap) = (nil, nil, 3, false)
         return [
-            .buffer(key, shared), .buffer(StreamKey(user: "", kind: .camera), other), .release(memory: .max),
-            .release(memory: 0),
+            .buffer(key, shared), .buffer(StreamKey(user: "", kind: .camera), other), .release(memories: [.max]),
+            .release(memories: [0, 1, .max]),
         ]
     }
 

@@ -8,8 +8,11 @@ import GStreamer
 enum BufferMessage: Sendable, Hashable {
     /// Its bytes lie in shared memory; the message has that memory's file the first time.
     case buffer(StreamKey, SharedBuffer)
-    /// The bytes are no longer needed.
-    case release(memory: UInt64)
+    /// The bytes of these are no longer needed.
+    case release(memories: [UInt64])
+
+    /// In one message.
+    static let mostReleases = 1000
 
     /// No JSON begins like this.
     private enum Kind {
@@ -19,7 +22,7 @@ enum BufferMessage: Sendable, Hashable {
 
     var bytes: Data {
         switch self {
-        case .release(let memory): return Data(Self.bytes(Kind.release, [memory]))
+        case .release(let memories): return Data(Self.bytes(Kind.release, [UInt64(memories.count)] + memories))
         case .buffer(let key, let buffer):
             let layout = buffer.layout?.words ?? []
             let kind = StreamKind.allCases.firstIndex(of: key.kind) ?? 0
@@ -60,8 +63,9 @@ enum BufferMessage: Sendable, Hashable {
             return (0..<count).compactMap { _ in word() }
         }
         guard kind == Kind.buffer else {
-            guard let memory = word(), rest.isEmpty else { return nil }
-            self = .release(memory: memory)
+            guard let count = word(), count <= UInt64(Self.mostReleases), let memories = words(Int(count)), rest.isEmpty
+            else { return nil }
+            self = .release(memories: memories)
             return
         }
         guard let head = words(11), head[0] < StreamKind.allCases.count, let capacity = Int(exactly: head[3]),

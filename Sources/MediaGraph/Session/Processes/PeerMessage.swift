@@ -22,7 +22,12 @@ enum PeerMessage: Sendable, Codable {
     case forget(memories: [UInt64])
 
     /// Raised when processes of different versions could no longer talk.
-    static let version = 4
+    static let version = 5
+
+    var isGreeting: Bool {
+        guard case .hello = self else { return false }
+        return true
+    }
 
     var bytes: Data {
         // Nothing in a message can't be encoded.

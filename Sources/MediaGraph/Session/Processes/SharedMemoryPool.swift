@@ -30,7 +30,7 @@ struct SharedMemoryPool<Holder: Hashable & Sendable>: Sendable {
         var replaced: UInt64?
     }
 
-    /// One that nobody reads, with room for so much; `nil` when there is no memory. Each reader may keep some, and so may those who
+    /// One that nobody reads, with room for so much, which may be nothing; `nil` when there is no memory. Each reader may keep some, and so may those who
     /// were readers.
     mutating func free(_ size: Int, readers: some Sequence<Holder>) -> Place? {
         let keepers = slots.values.reduce(into: Set(readers)) { $0.formUnion($1.holders) }
@@ -46,7 +46,7 @@ struct SharedMemoryPool<Holder: Hashable & Sendable>: Sendable {
             replaced = free.keys.min()
             if let replaced { slots[replaced] = nil }
         }
-        guard slots.count < limit, let memory = SharedMemory(size: size) else { return nil }
+        guard slots.count < limit, let memory = SharedMemory(size: max(size, 1)) else { return nil }
         let id = nextID()
         slots[id] = Slot(memory: memory)
         return Place(id: id, memory: memory, replaced: replaced)

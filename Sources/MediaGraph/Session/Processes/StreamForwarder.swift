@@ -102,8 +102,8 @@ final class StreamForwarder: Sendable {
         }
     }
 
-    func release(_ memory: UInt64, by peer: RoomPeer) {
-        state.withLock { $0.pool.release(memory, ObjectIdentifier(peer)) }
+    func release(_ memories: [UInt64], by peer: RoomPeer) {
+        state.withLock { state in for memory in memories { state.pool.release(memory, ObjectIdentifier(peer)) } }
     }
 
     private func forward() {
@@ -191,7 +191,11 @@ final class StreamForwarder: Sendable {
                     continue
                 }
                 let file = state.pool.isNew(place.id, to: holder) ? place.memory.descriptor : nil
-                if peer.send(bytes, descriptor: file) { state.pool.hold(place.id, holder) }
+                if peer.send(bytes, descriptor: file) {
+                    state.pool.hold(place.id, holder)
+                } else {
+                    reader.statistics.countDrop()
+                }
             }
         }
         reader.statistics.countFrame()
