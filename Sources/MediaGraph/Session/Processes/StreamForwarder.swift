@@ -173,7 +173,11 @@ final class StreamForwarder: Sendable {
         let (place, timing) = state.withLock {
             $0.caps == nil
                 ? (nil, nil)
-                : ($0.pool.free(shown.access.size, readers: $0.peers.lazy.map { ObjectIdentifier($0) }), $0.timing)
+                : (
+                    $0.pool.free(
+                        shown.access.size, readers: $0.peers.lazy.map { ObjectIdentifier($0) },
+                        now: monotonicNanoseconds()), $0.timing
+                )
         }
         guard let place, place.memory.copy(shown.access) else { return reader.lose(frame.buffer) }
         _ = frame.buffer.take()
@@ -184,7 +188,7 @@ final class StreamForwarder: Sendable {
         let bytes = message.bytes
         state.withLock { state in
             for peer in state.peers {
-                if let replaced = place.replaced { peer.send(.forget(memories: [replaced])) }
+                if !place.replaced.isEmpty { peer.send(.forget(memories: place.replaced)) }
                 let holder = ObjectIdentifier(peer)
                 guard state.pool.hasRoom(holder) else {
                     reader.statistics.countDrop()
