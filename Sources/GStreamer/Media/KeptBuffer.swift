@@ -45,7 +45,10 @@ extension BufferAccess {
     }
 
     /// Decoding timestamp, of encoded media.
-    public var decodingTimestamp: ClockTime? { ClockTime(raw: raw.pointee.dts) }
+    public var decodingTimestamp: ClockTime? {
+        get { ClockTime(raw: raw.pointee.dts) }
+        nonmutating set { raw.pointee.dts = newValue.raw }
+    }
 
     /// It can be decoded without the ones before it.
     public var isKeyframe: Bool { raw.pointee.mini_object.flags & GST_BUFFER_FLAG_DELTA_UNIT.rawValue == 0 }

@@ -11,7 +11,7 @@ import Testing
     init() throws { try Nodes.register() }
 
     /// The other process's room.
-    private final class Other: RoomLinkEvents {
+    final class Other: RoomLinkEvents {
         let bobs = RoomStream(StreamKey(user: "bob", kind: .camera), room: "other")
         let users = Log<String>()
         /// What is told it waits while this is so.
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    private static func take(_ reader: StreamReader) -> Buffer? {
+    static func take(_ reader: StreamReader) -> Buffer? {
         while true {
             switch reader.next() {
             case .buffer(let frame): return frame.buffer.take()
@@ -244,7 +244,7 @@ import Testing
     }
 
     /// Of two processes, in one of which is bob, in the other alice.
-    private static func links(_ room: String, _ first: Other, _ second: Other) throws -> (
+    static func links(_ room: String, _ first: Other, _ second: Other) throws -> (
         early: RoomLink, late: RoomLink
     ) {
         let early = try RoomLink(room: room, events: first)
