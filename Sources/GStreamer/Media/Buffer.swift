@@ -97,6 +97,26 @@ public struct BufferAccess {
         gst_buffer_resize(raw, gssize(start), gssize((end ?? size) - start))
     }
 
+    /// All flags that say what the bytes are, such as those of keyframes, gaps and interlaced pictures, and nothing of the memory
+    /// that they lie in: they mean the same of a copy, wherever that is.
+    public var contentFlags: UInt32 {
+        get { raw.pointee.mini_object.flags & Self.contentMask }
+        nonmutating set {
+            raw.pointee.mini_object.flags =
+                raw.pointee.mini_object.flags & ~Self.contentMask | newValue & Self.contentMask
+        }
+    }
+
+    private static let contentMask: UInt32 = {
+        let flags = [
+            GST_BUFFER_FLAG_LIVE, GST_BUFFER_FLAG_DECODE_ONLY, GST_BUFFER_FLAG_DISCONT, GST_BUFFER_FLAG_RESYNC,
+            GST_BUFFER_FLAG_CORRUPTED, GST_BUFFER_FLAG_MARKER, GST_BUFFER_FLAG_HEADER, GST_BUFFER_FLAG_GAP,
+            GST_BUFFER_FLAG_DROPPABLE, GST_BUFFER_FLAG_DELTA_UNIT, GST_BUFFER_FLAG_NON_DROPPABLE,
+        ]
+        // From the last on each kind of media has its own.
+        return flags.reduce(~(GST_BUFFER_FLAG_LAST.rawValue - 1)) { $0 | $1.rawValue }
+    }()
+
     /// Silence that nobody sent, or nothing to see: bytes for those who need some (`GST_BUFFER_FLAG_GAP`).
     public var isGap: Bool {
         get { raw.pointee.mini_object.flags & GST_BUFFER_FLAG_GAP.rawValue != 0 }

@@ -176,6 +176,11 @@ public final class LocalSocket: @unchecked Sendable {
         g_socket_condition_wait(raw, GIOCondition(rawValue: G_IO_IN.rawValue), end, nil) != 0
     }
 
+    /// Waits until a message may find room, or the other side has closed, which sending it tells. False when this one has.
+    public func waitForRoom() -> Bool {
+        g_socket_condition_wait(raw, GIOCondition(rawValue: G_IO_OUT.rawValue), end, nil) != 0
+    }
+
     /// Whoever waits goes on, on both sides.
     public func close() {
         g_cancellable_cancel(end)

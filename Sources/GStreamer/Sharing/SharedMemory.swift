@@ -8,8 +8,9 @@ import Glibc
 public final class SharedMemory: @unchecked Sendable {
     public let size: Int
     private let address: UnsafeMutableRawPointer
-    /// To be passed on with a message; closed with this.
-    public let descriptor: Int32
+    /// To be passed on with a message; closed with this. `nil` for somebody else's memory: what is mapped needs none, and a
+    /// process has few.
+    public let descriptor: Int32?
 
     /// New memory to write to; `nil` when there is none.
     public init?(size: Int) {
@@ -27,7 +28,8 @@ public final class SharedMemory: @unchecked Sendable {
             return nil
         }
         guard let address = Self.map(descriptor, size, PROT_READ) else { return nil }
-        (self.size, self.descriptor, self.address) = (size, descriptor, address)
+        close(descriptor)
+        (self.size, self.descriptor, self.address) = (size, nil, address)
     }
 
     /// Closes the descriptor where it can't be mapped.
@@ -41,7 +43,7 @@ public final class SharedMemory: @unchecked Sendable {
 
     deinit {
         munmap(address, size)
-        close(descriptor)
+        if let descriptor { close(descriptor) }
     }
 
     /// The buffer's bytes, all of them, copied to the beginning. False when it is larger, or can't be read.
@@ -52,7 +54,7 @@ public final class SharedMemory: @unchecked Sendable {
 
     /// A buffer on the first `count` bytes, for reading; `released` runs once with its end, on any thread.
     public func buffer(count: Int, released: @escaping @Sendable () -> Void) -> Buffer? {
-        guard count > 0, count <= size else { return nil }
+        guard count >= 0, count <= size else { return nil }
         let end = Unmanaged.passRetained(End(self, released)).toOpaque()
         let raw = gst_buffer_new_wrapped_full(
             GST_MEMORY_FLAG_READONLY, address, gsize(size), 0, gsize(count), end,

@@ -12,6 +12,8 @@ final class RoomStream: Sendable {
         var format: StreamFormat?
         var timing: StreamTiming?
         var isOn = false
+        /// The session that publishes, as long as nothing has been said to its user.
+        var owner: WeakElement?
         /// Buffers so far, whoever published them.
         var count: UInt64 = 0
     }
@@ -61,10 +63,11 @@ final class RoomStream: Sendable {
 
     // MARK: The publisher
 
-    /// The user is there and will send.
-    func begin() {
+    /// The user is there and will send; `owner` is the session that does.
+    func begin(_ owner: WeakElement? = nil) {
         state.withLock { state in
             state.isPublished = true
+            state.owner = owner
             state.tell(.begin)
         }
     }
@@ -100,6 +103,12 @@ final class RoomStream: Sendable {
             state.tell(.status(isOn))
             return true
         }
+    }
+
+    /// The publishing session's user hears of a trouble, once. Any thread, no lock held.
+    func warn(_ text: String) {
+        guard let owner = state.withLock({ $0.owner.take() }) else { return }
+        owner.postWarning(.wrongFormat, "\(owner.name): \(key.kind.inputPad) \(text)")
     }
 
     /// To every reader, by reference.

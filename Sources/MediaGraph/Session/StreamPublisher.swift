@@ -76,7 +76,7 @@ final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
         }
         if let new {
             statistics.reset()
-            new.stream.begin()
+            new.stream.begin(owner)
         }
         version.wrappingAdd(1, ordering: .releasing)
     }

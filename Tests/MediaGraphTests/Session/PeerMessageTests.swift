@@ -18,6 +18,12 @@ import Testing
             .unread(key),
             .begin(key),
             .caps(key, SharedCaps(Caps("video/x-raw, format=I420, width=16, height=16, framerate=30/1")!)!),
+            .caps(
+                key,
+                SharedCaps(
+                    Caps(
+                        "video/x-vp8, profile=(string)0, streamheader=(buffer)< 4f5650, 383001 >, width=16, height=16")!
+                )!),
             .latency(key, 5_000_000), .status(key, true), .status(key, false),
             .forget(memories: [1, .max]),
         ]
@@ -28,15 +34,16 @@ import Testing
         let buffer = Buffer(filledWith: 7, count: 100)!
         buffer.access.presentationTimestamp = .seconds(3)
         buffer.access.setCaptureTime(12345)
-        buffer.access.isGap = true
+        buffer.access.contentFlags = .max
+        buffer.access.decodingTimestamp = .seconds(2)
         Rotation.meta.set(90, on: buffer.access)
-        let shared = SharedBuffer(buffer.access, in: 9, capacity: 128, moment: .seconds(4))
+        let shared = SharedBuffer(buffer.access, in: 9, capacity: 128, timing: .machine(latency: .zero))
         var other = shared
         other.layout = VideoLayout(words: [2, 16 << 32 | 16, 0, 32, 512, UInt64(UInt32(bitPattern: -16)), 1 << 40, 8])
-        (other.moment, other.captureTime, other.flip, other.isGap) = (nil, nil, 3, false)
+        (other.moment, other.decodingMoment, other.captureTime, other.flip, other.flags) = (nil, nil, nil, 3, 0)
         return [
-            .buffer(key, shared), .buffer(StreamKey(user: "", kind: .camera), other), .release(memory: .max),
-            .release(memory: 0),
+            .buffer(key, shared), .buffer(StreamKey(user: "", kind: .camera), other), .release(memories: [.max]),
+            .release(memories: [0, 1, .max]),
         ]
     }
 
@@ -60,9 +67,31 @@ import Testing
         }
         guard let made = Buffer(size: 100) else { return }
         shared.describe(made.access)
-        #expect(made.access.presentationTimestamp == .seconds(4))
+        #expect(made.access.presentationTimestamp == .seconds(3) && made.access.decodingTimestamp == .seconds(2))
+        #expect(!made.access.isKeyframe && made.access.isDiscontinuous && made.access.contentFlags == shared.flags)
+        // Those that speak of memory and of locks are the buffer's own.
+        #expect(shared.flags != .max)
         #expect(made.access.captureTime == 12345 && made.access.isGap && Rotation(of: made.access) == .clockwise90)
         #expect(shared.memory == 9 && shared.capacity == 128 && shared.length == 100)
+    }
+
+    @Test("SE-3 a stream's headers go with its format, and too long ones stay behind, without which it can be read")
+    func headers() throws {
+        func caps(_ count: Int) throws -> Caps {
+            let header = String(repeating: "4f", count: count)
+            return try #require(
+                Caps("video/x-vp8, streamheader=(buffer)< \(header), 383001 >, width=(int)16, height=(int)16"))
+        }
+        let short = try caps(5000)
+        let message = PeerMessage.caps(Self.key, try #require(SharedCaps(short)))
+        guard case .caps(_, let heard) = PeerMessage(message.bytes) else {
+            Issue.record("not heard")
+            return
+        }
+        #expect("\(heard.caps)" == "\(short)")
+        let long = try #require(SharedCaps(try caps(100_000)))
+        #expect("\(long.caps)" == "video/x-vp8, width=(int)16, height=(int)16")
+        #expect(SharedCaps(try #require(Caps("video/x-vp8, Strange=(string)x"))) == nil)
     }
 
     @Test("SE-3 what makes no sense is no message, whatever it is")

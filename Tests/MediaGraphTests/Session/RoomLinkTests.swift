@@ -1,3 +1,4 @@
+import Foundation
 import GStreamer
 import Synchronization
 import TestSupport
@@ -10,7 +11,7 @@ import Testing
     init() throws { try Nodes.register() }
 
     /// The other process's room.
-    private final class Other: RoomLinkEvents {
+    final class Other: RoomLinkEvents {
         let bobs = RoomStream(StreamKey(user: "bob", kind: .camera), room: "other")
         let users = Log<String>()
         /// What is told it waits while this is so.
@@ -98,7 +99,7 @@ import Testing
         }
     }
 
-    private static func take(_ reader: StreamReader) -> Buffer? {
+    static func take(_ reader: StreamReader) -> Buffer? {
         while true {
             switch reader.next() {
             case .buffer(let frame): return frame.buffer.take()
@@ -195,6 +196,115 @@ import Testing
         }
         #expect(waitUntil { early.remoteUsers == ["alice"] && late.remoteUsers == ["bob"] })
         for link in [late, early] { link.stop() }
+    }
+
+    @Test("SE-4 what finds no room in a full socket waits for it in order, and no buffer takes the room from it")
+    func fullSocket() throws {
+        let folder = try TemporaryFolder()
+        let listener = try LocalSocket.listening(at: folder.file("socket"))
+        let outbox = PeerOutbox(try LocalSocket.connected(to: folder.file("socket")))
+        guard case .connected(let other) = listener.accept(timeout: 60_000_000) else {
+            Issue.record("nobody came")
+            return
+        }
+        let buffer = Data([1])
+        var expected: [Data] = []
+        while outbox.offer(buffer, descriptor: nil) { expected.append(buffer) }
+        let messages = (0..<2000).map { PeerMessage.joined("user \($0)").bytes }
+        for message in messages { outbox.send(message) }
+        for memory in UInt64(0)..<2500 { outbox.release(memory) }
+        #expect(!outbox.offer(buffer, descriptor: nil))
+        for memories in [0..<1000, 1000..<2000, UInt64(2000)..<2500] {
+            expected.append(BufferMessage.release(memories: Array(memories)).bytes)
+        }
+        expected += messages
+        var read: [Data] = []
+        while read.count < expected.count, let (message, _) = other.receive() { read.append(message) }
+        #expect(read == expected)
+        #expect(waitUntil { outbox.offer(buffer, descriptor: nil) })
+        #expect(other.receive()?.message == buffer)
+        // Who reads nothing for ever is given up.
+        var count = 0
+        while count < PeerOutbox.limit, outbox.offer(buffer, descriptor: nil) { count += 1 }
+        for _ in 0...PeerOutbox.limit / messages[0].count { outbox.send(messages[0]) }
+        while other.receive() != nil {}
+    }
+
+    @Test("SE-4 a process that is stuck for a moment loses nobody, however much it has to hear then")
+    func hiccup() throws {
+        let (first, second) = (Other(), Other())
+        let (early, late) = try Self.links(#function, first, second)
+        second.isStuck.store(true, ordering: .releasing)
+        for round in 0..<2000 { early.streamChanged(first.bobs.key, isOn: round % 2 == 0) }
+        _ = try early.join("carol")
+        second.isStuck.store(false, ordering: .releasing)
+        #expect(waitUntil { second.users.all.contains("carol") })
+        #expect(second.users.all == ["bob", "carol"] && first.users.all == ["alice"])
+        for link in [late, early] { link.stop() }
+    }
+
+    /// Of two processes, in one of which is bob, in the other alice.
+    static func links(_ room: String, _ first: Other, _ second: Other) throws -> (
+        early: RoomLink, late: RoomLink
+    ) {
+        let early = try RoomLink(room: room, events: first)
+        early.start()
+        _ = try early.join("bob")
+        let late = try RoomLink(room: room, events: second)
+        late.start()
+        _ = try late.join("alice")
+        #expect(waitUntil { first.users.all == ["alice"] && second.users.all == ["bob"] })
+        return (early, late)
+    }
+
+    @Test("SE-4 a buffer without a byte goes to another process like any other")
+    func empty() throws {
+        let (first, second) = (Other(), Other())
+        let (early, late) = try Self.links(#function, first, second)
+        let reader = StreamReader(bound: 8)
+        reader.play()
+        second.bobs.add(reader)
+        late.demandChanged(second.bobs.key)
+        first.bobs.begin()
+        first.bobs.setCaps(try #require(Caps("video/x-vp8,width=64,height=48,framerate=30/1")))
+        first.bobs.setTiming(.machine(latency: .zero))
+        for size in [100, 0, 100, 0] {
+            #expect(
+                waitUntil {
+                    if let buffer = Buffer(size: size) { first.bobs.send(buffer.access) }
+                    guard let buffer = Self.take(reader) else { return false }
+                    return buffer.access.size == size
+                })
+        }
+        #expect(second.users.all == ["bob"] && first.users.all == ["alice"])
+        for link in [late, early] { link.stop() }
+    }
+
+    @Test("SE-4 a process that has said what makes no sense is met again, and one of another version isn't")
+    func nonsense() throws {
+        let directory = RoomDirectory(room: #function)
+        let place = try directory.enter()
+        let other = Other()
+        let link = try RoomLink(room: #function, events: other)
+        link.start()
+        func accepted(_ timeout: Int64) -> LocalSocket? {
+            guard case .connected(let socket) = place.socket.accept(timeout: timeout) else { return nil }
+            return socket
+        }
+        for round in 1...2 {
+            let socket = try #require(accepted(60_000_000))
+            _ = socket.send(PeerMessage.hello(version: PeerMessage.version, users: ["bob"]).bytes)
+            #expect(waitUntil { other.users.all.count == round * 2 - 1 })
+            _ = socket.send(Data("nonsense".utf8))
+            #expect(waitUntil { other.users.all.count == round * 2 })
+        }
+        #expect(other.users.all == ["bob", "-bob", "bob", "-bob"])
+        let socket = try #require(accepted(60_000_000))
+        _ = socket.send(PeerMessage.hello(version: PeerMessage.version + 1, users: ["bob"]).bytes)
+        while socket.receive() != nil {}
+        #expect(accepted(2_500_000) == nil && other.users.all.count == 4)
+        link.stop()
+        directory.leave(place.endpoint)
     }
 
     @Test("SE-4 a process that takes nobody in at the moment stays in the room, and one that has died doesn't")

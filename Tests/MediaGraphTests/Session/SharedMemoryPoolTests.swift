@@ -1,3 +1,4 @@
+import Foundation
 import GStreamer
 import Synchronization
 import Testing
@@ -16,9 +17,9 @@ import Testing
     }
 
     private func place(
-        _ pool: inout SharedMemoryPool<String>, _ size: Int, readers: [String] = ["bob"]
+        _ pool: inout SharedMemoryPool<String>, _ size: Int, readers: [String] = ["bob"], now: UInt64 = 0
     ) throws -> SharedMemoryPool<String>.Place {
-        let place = pool.free(size, readers: readers)
+        let place = pool.free(size, readers: readers, now: now)
         return try #require(place)
     }
 
@@ -61,9 +62,54 @@ import Testing
         for size in 1...20 {
             let place = try place(&pool, size)
             #expect(place.memory.size == size)
-            replaced += place.replaced.map { [$0] } ?? []
+            replaced += place.replaced
         }
         #expect(replaced == Array(1...15))
+    }
+
+    @Test("SE-4 memories that were needed once, and for long no longer, go, and with them their files")
+    func unused() throws {
+        var pool = makePool()
+        var ids: [UInt64] = []
+        for _ in 0..<4 {
+            let place = try place(&pool, 100)
+            pool.hold(place.id, "bob")
+            ids.append(place.id)
+        }
+        for id in ids.dropLast() { pool.release(id, "bob") }
+        let keeping = SharedMemoryPool<String>.keeping
+        #expect(try place(&pool, 100, now: keeping).replaced.isEmpty)
+        // What is used stays, and what somebody reads.
+        let later = try place(&pool, 100, now: keeping + 1)
+        #expect(later.id == ids[0] && later.replaced == Array(ids[1...2]))
+        pool.hold(later.id, "bob")
+        let next = try place(&pool, 100, now: 3 * keeping)
+        #expect(!ids.contains(next.id) && next.replaced.isEmpty)
+        // Also when there is none that fits.
+        for id in [ids[0], ids[3]] { pool.release(id, "bob") }
+        let larger = try place(&pool, 200, now: 5 * keeping)
+        #expect(larger.replaced == [ids[0], ids[3], next.id])
+        #expect(pool.isNew(larger.id, to: "bob") && !pool.isNew(ids[0], to: "bob"))
+    }
+
+    @Test("SE-4 another process's memory takes no descriptor here, once it can be read")
+    func descriptor() throws {
+        let memory = try #require(SharedMemory(size: 100))
+        let file = dup(try #require(memory.descriptor))
+        let other = try #require(SharedMemory(taking: file, size: 100))
+        #expect(other.descriptor == nil)
+        // Another test may have got its number meanwhile: for another file.
+        var (mine, there) = (stat(), stat())
+        #expect(fstat(try #require(memory.descriptor), &mine) == 0)
+        #expect(fstat(file, &there) != 0 || there.st_ino != mine.st_ino || there.st_dev != mine.st_dev)
+        guard let written = Buffer(filledWith: 7, count: 100), let read = other.buffer(count: 100, released: {}) else {
+            Issue.record("no buffer")
+            return
+        }
+        let isWritten = memory.copy(written.access)
+        #expect(isWritten)
+        let isRead = read.access.withBytes { $0.allSatisfy { $0 == 7 } }
+        #expect(isRead == true)
     }
 
     @Test("SE-4 what a holder keeps after it has ceased to read is never written to, and takes nothing from the others")

@@ -22,7 +22,12 @@ enum PeerMessage: Sendable, Codable {
     case forget(memories: [UInt64])
 
     /// Raised when processes of different versions could no longer talk.
-    static let version = 4
+    static let version = 5
+
+    var isGreeting: Bool {
+        guard case .hello = self else { return false }
+        return true
+    }
 
     var bytes: Data {
         // Nothing in a message can't be encoded.
@@ -41,20 +46,33 @@ enum PeerMessage: Sendable, Codable {
 struct SharedCaps: Sendable, Codable {
     let caps: Caps
 
-    /// What GStreamer would complain of, as of a programmer's fault, never gets to it: plain fields of plain types only.
+    /// In bytes: there is room for more in no message.
+    private static let longest = 48_000
+
+    /// What GStreamer would complain of, as of a programmer's fault, never gets to it: plain fields of plain types only, and lists
+    /// of buffers, as a stream's headers are.
     private static func isPlain(_ text: String) -> Bool {
-        text.wholeMatch(
-            of:
-                #/
+        text.utf8.count <= longest
+            && text.wholeMatch(
+                of:
+                    #/
                 [a-z]+ / [a-z0-9.+-]+
                 (, \s* [a-z_-]+ = \( (int|uint|int64|guint64|string|fraction|boolean|bitmask|double|buffer
-                |GstVideoMultiviewFlagsSet) \) [A-Za-z0-9/:.+_-]+)*
+                |GstVideoMultiviewFlagsSet) \) [A-Za-z0-9/:.+_-]+
+                |, \s* [a-z_-]+ = \( buffer \) < \s* [0-9a-f]+ (, \s* [0-9a-f]+)* \s* >)*
                 /#) != nil
     }
 
-    /// `nil` for caps that don't go from one process to another.
+    /// `nil` for caps that don't go from one process to another. Headers that are too long are left out: most decoders find them
+    /// in the stream.
     init?(_ caps: Caps) {
-        guard Self.isPlain("\(caps)") else { return nil }
+        let text = "\(caps)"
+        guard !Self.isPlain(text) else {
+            self.caps = caps
+            return
+        }
+        let short = text.replacing(#/,\s*streamheader=\(buffer\)<[^>]*>/#, with: "")
+        guard Self.isPlain(short), let caps = Caps(short), caps.isFixed else { return nil }
         self.caps = caps
     }
 

@@ -4,7 +4,7 @@ import Synchronization
 /// A room's way to the other processes of the machine: from the first user who joins here until the last has left.
 ///
 /// Of two processes the one that came later connects to the other, at once and whenever they have lost each other: a process
-/// that was stopped, or too busy to read, is back when it goes on.
+/// that was stopped, or too busy to read, for very long is back when it goes on.
 ///
 /// Nothing of the room's is called with this one's state locked.
 final class RoomLink: Sendable {
@@ -14,7 +14,7 @@ final class RoomLink: Sendable {
         /// Their streams that are being sent.
         var sending: Set<StreamKey> = []
         var peers: [RoomPeer] = []
-        /// Those that talk in another way.
+        /// Those of another version.
         var strangers: Set<Int> = []
         /// Who says that it has which user, the last to say so last: whoever is killed and started anew, or has come back, may be
         /// heard before its old connection's end.
@@ -233,8 +233,8 @@ final class RoomLink: Sendable {
         for forwarder in state.withLock({ $0.removeReader(peer, of: [key], isGone: false) }) { forwarder.stop() }
     }
 
-    func release(_ memory: UInt64, by peer: RoomPeer) {
-        for forwarder in state.withLock({ Array($0.forwarders.values) }) { forwarder.release(memory, by: peer) }
+    func release(_ memories: [UInt64], by peer: RoomPeer) {
+        for forwarder in state.withLock({ Array($0.forwarders.values) }) { forwarder.release(memories, by: peer) }
     }
 }
 

@@ -4,8 +4,8 @@ import Synchronization
 
 /// Another process of a room: its users, the streams that this one reads of it, and those that it reads of this one.
 ///
-/// One thread receives. Whatever it sends that makes no sense ends the connection, and so does not reading what it is sent: its
-/// users have left then, until it is found again.
+/// One thread receives. Whatever it sends that makes no sense ends the connection, and so does not reading what it is sent for
+/// very long: its users have left then, until it is found again. It isn't looked for again when it is of another version.
 final class RoomPeer: Sendable {
     private struct State: Sendable {
         var users: Set<String> = []
@@ -18,6 +18,7 @@ final class RoomPeer: Sendable {
     static let heldByReference = 3
 
     private let socket: LocalSocket
+    private let outbox: PeerOutbox
     /// Where it was found; `nil` for one that found this process.
     let endpoint: Int?
     private let room: RoomLink
@@ -25,6 +26,7 @@ final class RoomPeer: Sendable {
 
     init(_ socket: LocalSocket, endpoint: Int? = nil, room: RoomLink) {
         self.socket = socket
+        outbox = PeerOutbox(socket)
         self.endpoint = endpoint
         self.room = room
     }
@@ -33,31 +35,32 @@ final class RoomPeer: Sendable {
 
     func close() { socket.close() }
 
-    func send(_ message: PeerMessage) { sendOrClose(message.bytes) }
-
-    /// What can't be sent at once never will be, and without it neither side would know what the other does.
-    private func sendOrClose(_ bytes: Data) {
-        if socket.send(bytes) != .sent { socket.close() }
-    }
+    /// Without it neither side would know what the other does: it waits where there is no room.
+    func send(_ message: PeerMessage) { outbox.send(message.bytes) }
 
     /// A buffer that can't be sent at once is lost to this one; false then.
-    func send(_ bytes: Data, descriptor: Int32?) -> Bool { socket.send(bytes, descriptor: descriptor) == .sent }
+    func send(_ bytes: Data, descriptor: Int32?) -> Bool { outbox.offer(bytes, descriptor: descriptor) }
 
     private func run() {
-        var isStranger = false
-        while !isStranger, let (bytes, descriptor) = socket.receive() {
+        // Who doesn't even greet as this version does is of another. Whatever goes wrong later may go well the next time.
+        var (isGreeted, isUnderstood) = (false, true)
+        while isUnderstood, let (bytes, descriptor) = socket.receive() {
             let file = descriptor.map(ReceivedFile.init)
             if let message = BufferMessage(bytes) {
-                isStranger = !handle(message, file)
+                isUnderstood = isGreeted && handle(message, file)
             } else if let message = PeerMessage(bytes) {
-                handle(message)
+                isGreeted = isGreeted || message.isGreeting
+                isUnderstood = isGreeted
+                if isUnderstood { handle(message) }
             } else {
-                isStranger = true
+                isUnderstood = false
             }
         }
         socket.close()
-        if isStranger {
-            RoomLink.log.log(.warning, nil, "a process of the room isn't understood: is it of another version?")
+        let isStranger = !isUnderstood && !isGreeted
+        if !isUnderstood {
+            let reason = isStranger ? "is it of another version?" : "it is looked for again"
+            RoomLink.log.log(.warning, nil, "a process of the room isn't understood: \(reason)")
         }
         let users = state.withLock { state in
             state.memories.removeAll()
@@ -89,7 +92,7 @@ final class RoomPeer: Sendable {
     /// False for what makes no sense.
     private func handle(_ message: BufferMessage, _ file: ReceivedFile?) -> Bool {
         switch message {
-        case .release(let memory): room.release(memory, by: self)
+        case .release(let memories): room.release(memories, by: self)
         case .buffer(let key, let shared): return show(shared, of: key, file)
         }
         return true
@@ -119,7 +122,7 @@ final class RoomPeer: Sendable {
                 let held = state.held[key, default: 1] - 1
                 state.held[key] = held > 0 ? held : nil
             }
-            sendOrClose(BufferMessage.release(memory: shared.memory).bytes)
+            outbox.release(shared.memory)
         }
         guard let buffer else { return false }
         let held = state.withLock { state in

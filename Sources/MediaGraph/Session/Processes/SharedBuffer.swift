@@ -9,6 +9,8 @@ struct SharedBuffer: Sendable, Hashable {
     var length: Int
     /// The presentation timestamp on the machine's monotonic clock, which all processes share; nanoseconds.
     var moment: UInt64?
+    /// The decoding timestamp, on the same clock; of encoded media.
+    var decodingMoment: UInt64?
     var duration: UInt64?
     /// How the planes lie, where not as the caps say by default.
     var layout: VideoLayout?
@@ -17,11 +19,13 @@ struct SharedBuffer: Sendable, Hashable {
     var flip: Int32
     /// Unix nanoseconds.
     var captureTime: UInt64?
-    var isGap: Bool
+    /// What the bytes are: `BufferAccess.contentFlags`.
+    var flags: UInt32
 
     /// Says the same of another buffer.
     func describe(_ buffer: BufferAccess) {
         buffer.presentationTimestamp = moment.map(ClockTime.init(nanoseconds:))
+        buffer.decodingTimestamp = decodingMoment.map(ClockTime.init(nanoseconds:))
         buffer.duration = duration.map(ClockTime.init(nanoseconds:))
         if let layout { buffer.setVideoLayout(layout) }
         if let rotation = Rotation(rawValue: rotation), rotation != .none {
@@ -29,15 +33,19 @@ struct SharedBuffer: Sendable, Hashable {
         }
         if let flip = Flip(rawValue: flip), flip != .none { Flip.meta.set(flip.rawValue, on: buffer) }
         if let captureTime { buffer.setCaptureTime(captureTime) }
-        buffer.isGap = isGap
+        buffer.contentFlags = flags
     }
 }
 
 extension SharedBuffer {
-    init(_ buffer: BufferAccess, in memory: UInt64, capacity: Int, moment: ClockTime?) {
+    init(_ buffer: BufferAccess, in memory: UInt64, capacity: Int, timing: StreamTiming?) {
+        func moment(_ timestamp: ClockTime?) -> UInt64? {
+            timestamp.flatMap { timing?.moment(of: $0) }?.nanoseconds
+        }
         self.init(
-            memory: memory, capacity: capacity, length: buffer.size, moment: moment?.nanoseconds,
-            duration: buffer.duration?.nanoseconds, layout: buffer.videoLayout, rotation: Rotation(of: buffer).rawValue,
-            flip: Flip(of: buffer).rawValue, captureTime: buffer.captureTime, isGap: buffer.isGap)
+            memory: memory, capacity: capacity, length: buffer.size, moment: moment(buffer.presentationTimestamp),
+            decodingMoment: moment(buffer.decodingTimestamp), duration: buffer.duration?.nanoseconds,
+            layout: buffer.videoLayout, rotation: Rotation(of: buffer).rawValue,
+            flip: Flip(of: buffer).rawValue, captureTime: buffer.captureTime, flags: buffer.contentFlags)
     }
 }

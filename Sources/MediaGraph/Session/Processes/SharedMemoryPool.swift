@@ -2,17 +2,23 @@ import GStreamer
 
 /// The memories in which one stream's buffers are shown to other processes, and who still reads which. Pure.
 ///
-/// Bounded: a holder that keeps what it has been shown gets no more, and takes nothing from the others.
+/// Bounded: a holder that keeps what it has been shown gets no more, and takes nothing from the others. What was needed once and
+/// no longer is goes: each memory costs this process a descriptor.
 struct SharedMemoryPool<Holder: Hashable & Sendable>: Sendable {
     /// What one holder may keep.
     private let share: Int
 
     private struct Slot: Sendable {
         let memory: SharedMemory
+        /// When it was last written to.
+        var used: UInt64
         var holders: Set<Holder> = []
         /// Who has its file already.
         var knownTo: Set<Holder> = []
     }
+
+    /// In nanoseconds: what nobody reads goes after as long without use.
+    static var keeping: UInt64 { 3_000_000_000 }
 
     /// Numbers are never given twice by a process.
     private let nextID: @Sendable () -> UInt64
@@ -26,30 +32,37 @@ struct SharedMemoryPool<Holder: Hashable & Sendable>: Sendable {
     struct Place: Sendable {
         let id: UInt64
         let memory: SharedMemory
-        /// Another that was given up for it.
-        var replaced: UInt64?
+        /// Others that were given up for it, or have long been of no use.
+        var replaced: [UInt64] = []
     }
 
-    /// One that nobody reads, with room for so much; `nil` when there is no memory. Each reader may keep some, and so may those who
-    /// were readers.
-    mutating func free(_ size: Int, readers: some Sequence<Holder>) -> Place? {
+    /// One that nobody reads, with room for so much, which may be nothing; `nil` when there is no memory. Each reader may keep some, and so may those who
+    /// were readers. `now` is the time in nanoseconds, by a clock that never goes back.
+    mutating func free(_ size: Int, readers: some Sequence<Holder>, now: UInt64) -> Place? {
         let keepers = slots.values.reduce(into: Set(readers)) { $0.formUnion($1.holders) }
         let limit = keepers.count * share + 1
         let free = slots.filter { $0.value.holders.isEmpty }
         let fitting = free.filter { $0.value.memory.size >= size }
         if let fit = fitting.min(by: { ($0.value.memory.size, $0.key) < ($1.value.memory.size, $1.key) }) {
-            return Place(id: fit.key, memory: fit.value.memory)
+            slots[fit.key]?.used = now
+            return Place(id: fit.key, memory: fit.value.memory, replaced: removeUnused(now))
         }
+        var replaced = removeUnused(now)
         // Those of another size make room.
-        var replaced: UInt64?
-        if slots.count >= limit {
-            replaced = free.keys.min()
-            if let replaced { slots[replaced] = nil }
+        if slots.count >= limit, let other = free.keys.filter({ slots[$0] != nil }).min() {
+            slots[other] = nil
+            replaced.append(other)
         }
-        guard slots.count < limit, let memory = SharedMemory(size: size) else { return nil }
+        guard slots.count < limit, let memory = SharedMemory(size: max(size, 1)) else { return nil }
         let id = nextID()
-        slots[id] = Slot(memory: memory)
+        slots[id] = Slot(memory: memory, used: now)
         return Place(id: id, memory: memory, replaced: replaced)
+    }
+
+    private mutating func removeUnused(_ now: UInt64) -> [UInt64] {
+        let old = slots.filter { $0.value.holders.isEmpty && $0.value.used + Self.keeping < now }.keys.sorted()
+        for id in old { slots[id] = nil }
+        return old
     }
 
     /// Whether the holder gets the file along with its first message.

@@ -102,8 +102,8 @@ final class StreamForwarder: Sendable {
         }
     }
 
-    func release(_ memory: UInt64, by peer: RoomPeer) {
-        state.withLock { $0.pool.release(memory, ObjectIdentifier(peer)) }
+    func release(_ memories: [UInt64], by peer: RoomPeer) {
+        state.withLock { state in for memory in memories { state.pool.release(memory, ObjectIdentifier(peer)) } }
     }
 
     private func forward() {
@@ -119,6 +119,14 @@ final class StreamForwarder: Sendable {
     }
 
     private func tell(_ signal: StreamReader.Signal) {
+        if case .format(let format) = signal {
+            warn(
+                state.withLock { state in
+                    state.format = format
+                    return tellFormat(&state)
+                })
+            return
+        }
         state.withLock { state in
             let message: PeerMessage
             switch signal {
@@ -126,9 +134,7 @@ final class StreamForwarder: Sendable {
                 (state.hasBegun, state.caps, state.timing, state.isOn) = (true, nil, nil, false)
                 (state.format, state.scaler) = (nil, nil)
                 message = .begin(stream.key)
-            case .format(let format):
-                state.format = format
-                return tellFormat(&state)
+            case .format: return
             case .timing(let timing):
                 state.timing = timing
                 message = .latency(stream.key, timing.latency.nanoseconds)
@@ -142,25 +148,30 @@ final class StreamForwarder: Sendable {
 
     /// What the peers want has changed.
     private func adapt() {
-        state.withLock { state in
-            guard let format = state.format, let demand = state.demand, format.scaler(demand) !== state.scaler else {
-                return
-            }
-            tellFormat(&state)
-        }
+        warn(
+            state.withLock { state in
+                guard let format = state.format, let demand = state.demand, format.scaler(demand) !== state.scaler
+                else { return nil }
+                return tellFormat(&state)
+            })
     }
 
-    /// As it is from now on, or as small as is wanted.
-    private func tellFormat(_ state: inout State) {
-        guard let format = state.format else { return }
+    /// Its user is told, with no lock held, of caps that can't be sent.
+    private func warn(_ caps: Caps?) {
+        guard let caps else { return }
+        RoomLink.log.log(.warning, nil, "\(stream.id) stays in this process: \(caps)")
+        stream.warn("stays in this process: other processes can't be told its format, \(caps)")
+    }
+
+    /// As it is from now on, or as small as is wanted. Answers caps that can't be sent.
+    private func tellFormat(_ state: inout State) -> Caps? {
+        guard let format = state.format else { return nil }
         state.scaler = state.demand.flatMap(format.scaler)
         let caps = state.scaler?.caps ?? format.caps
         state.caps = SharedCaps(caps)
-        guard let shared = state.caps else {
-            RoomLink.log.log(.warning, nil, "\(stream.id) stays in this process: \(caps)")
-            return
-        }
+        guard let shared = state.caps else { return caps }
         for peer in state.peers { peer.send(.caps(stream.key, shared)) }
+        return nil
     }
 
     private func scaled(_ frame: StreamReader.Frame) -> Buffer? {
@@ -173,25 +184,32 @@ final class StreamForwarder: Sendable {
         let (place, timing) = state.withLock {
             $0.caps == nil
                 ? (nil, nil)
-                : ($0.pool.free(shown.access.size, readers: $0.peers.lazy.map { ObjectIdentifier($0) }), $0.timing)
+                : (
+                    $0.pool.free(
+                        shown.access.size, readers: $0.peers.lazy.map { ObjectIdentifier($0) },
+                        now: monotonicNanoseconds()), $0.timing
+                )
         }
         guard let place, place.memory.copy(shown.access) else { return reader.lose(frame.buffer) }
         _ = frame.buffer.take()
-        let moment = shown.access.presentationTimestamp.flatMap { timing?.moment(of: $0) }
         let message = BufferMessage.buffer(
             stream.key,
-            SharedBuffer(shown.access, in: place.id, capacity: place.memory.size, moment: moment))
+            SharedBuffer(shown.access, in: place.id, capacity: place.memory.size, timing: timing))
         let bytes = message.bytes
         state.withLock { state in
             for peer in state.peers {
-                if let replaced = place.replaced { peer.send(.forget(memories: [replaced])) }
+                if !place.replaced.isEmpty { peer.send(.forget(memories: place.replaced)) }
                 let holder = ObjectIdentifier(peer)
                 guard state.pool.hasRoom(holder) else {
                     reader.statistics.countDrop()
                     continue
                 }
                 let file = state.pool.isNew(place.id, to: holder) ? place.memory.descriptor : nil
-                if peer.send(bytes, descriptor: file) { state.pool.hold(place.id, holder) }
+                if peer.send(bytes, descriptor: file) {
+                    state.pool.hold(place.id, holder)
+                } else {
+                    reader.statistics.countDrop()
+                }
             }
         }
         reader.statistics.countFrame()

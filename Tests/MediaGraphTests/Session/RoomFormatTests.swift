@@ -1,0 +1,80 @@
+import GStreamer
+import TestSupport
+import Testing
+
+@testable import MediaGraph
+
+/// What streams between processes say of themselves.
+@Suite struct RoomFormatTests {
+    init() throws { try Nodes.register() }
+
+    @Test("SE-3 what an encoded buffer says goes to another process: what needs which, when to decode, and its headers")
+    func encoded() throws {
+        let (first, second) = (RoomLinkTests.Other(), RoomLinkTests.Other())
+        let (early, late) = try RoomLinkTests.links(#function, first, second)
+        let reader = StreamReader(bound: 8)
+        reader.play()
+        second.bobs.add(reader)
+        late.demandChanged(second.bobs.key)
+        let caps = "video/x-vp8, streamheader=(buffer)< 4f565038 >, width=(int)64, height=(int)48"
+        first.bobs.begin()
+        first.bobs.setCaps(try #require(Caps(caps)))
+        first.bobs.setTiming(.machine(latency: .zero))
+        for isKeyframe in [true, false] {
+            let isHeard = waitUntil {
+                guard let buffer = Buffer(size: 100) else { return false }
+                buffer.access.presentationTimestamp = .seconds(5)
+                buffer.access.decodingTimestamp = .seconds(4)
+                if !isKeyframe { buffer.access.contentFlags = .max }
+                first.bobs.send(buffer.access)
+                guard let heard = RoomLinkTests.take(reader), heard.access.isKeyframe == isKeyframe else {
+                    return false
+                }
+                let (flags, expected) = (heard.access.contentFlags, buffer.access.contentFlags)
+                let (moment, decoding) = (heard.access.presentationTimestamp, heard.access.decodingTimestamp)
+                #expect(flags == expected && moment == .seconds(5) && decoding == .seconds(4))
+                return true
+            }
+            #expect(isHeard)
+        }
+        let told = second.bobs.format.map { "\($0.caps)" }
+        #expect(told == caps)
+        for link in [late, early] { link.stop() }
+    }
+
+    @Test("SE-3 a user whose stream can't go to other processes is told so, once")
+    func unsendable() async throws {
+        let room = #function
+        let graph = try Graph(
+            """
+            mediasession name=call room="\(room)" user=bob
+            videotestsrc is-live=true ! video/x-raw,format=I420,width=64,height=48,framerate=30/1 !
+            capssetter caps="video/x-raw,Strange=(string)x" ! call.camera
+            """)
+        let warnings = Log<String>()
+        let events = graph.events
+        let listener = Task {
+            for await event in events { if case .warning(let problem) = event { warnings.add("\(problem)") } }
+        }
+        try await graph.start()
+        let other = RoomLinkTests.Other()
+        let link = try RoomLink(room: room, events: other)
+        link.start()
+        _ = try link.join("alice")
+        #expect(waitUntil { other.users.all == ["bob"] })
+        let sent = Room.named(room).stream(other.bobs.key)
+        for _ in 0..<3 {
+            let reader = StreamReader(bound: 2)
+            other.bobs.add(reader)
+            link.demandChanged(other.bobs.key)
+            #expect(try await eventually { sent.demand != nil && !warnings.all.isEmpty })
+            other.bobs.remove(reader)
+            link.demandChanged(other.bobs.key)
+            #expect(try await eventually { sent.demand == nil })
+        }
+        link.stop()
+        await graph.stop()
+        await listener.value
+        #expect(warnings.all.count == 1 && warnings.all[0].contains("stays in this process"), "\(warnings.all)")
+    }
+}
