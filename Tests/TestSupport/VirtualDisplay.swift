@@ -10,13 +10,13 @@ public final class VirtualDisplay {
         let output = Pipe()
         server.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         server.arguments = [
-            "Xvfb", "-displayfd", "1", "-screen", "0", "\(width)x\(height)x24", "-terminate", "-nolisten", "tcp",
+            "Xvfb", "-displayfd", "1", "-screen", "0", "\(width)x\(height)x24", "-noreset", "-nolisten", "tcp",
         ]
         server.standardOutput = output
         server.standardError = FileHandle.nullDevice
         server.standardInput = FileHandle.nullDevice
         try server.run()
-        // It says its number when it takes clients, and ends with the last of them: also where nobody ends it.
+        // It says its number when it takes clients. It stays as it is when the last of them has gone.
         let number = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
         name = ":\(number.trimmingCharacters(in: .whitespacesAndNewlines))"
         struct NoServer: Error {}
