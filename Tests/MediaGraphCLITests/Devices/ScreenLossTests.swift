@@ -6,8 +6,9 @@ import Testing
 @Suite struct ScreenLossTests {
     private let folder = TemporaryFolder()
 
-    private func run(_ text: String) throws -> LiveProgram {
-        try LiveProgram(arguments: ["run", "--json", text], environment: ["XDG_RUNTIME_DIR": folder.url.path])
+    private func run(_ text: String, environment: [String: String] = [:]) throws -> LiveProgram {
+        let own = ["XDG_RUNTIME_DIR": folder.url.path].merging(environment) { $1 }
+        return try LiveProgram(arguments: ["run", "--json", text], environment: own)
     }
 
     private static func capture(_ display: VirtualDisplay, _ more: String = "") -> String {
@@ -41,6 +42,43 @@ import Testing
         #expect(program.waits { $0.output.components(separatedBy: "\"progress\"").count >= progress + 2 })
         program.send(SIGINT)
         #expect(program.end() == 0, "\(program.output)")
+    }
+
+    // MARK: In a devicesource
+
+    private func count(_ event: String, _ program: LiveProgram) -> Int {
+        program.output.components(separatedBy: "\"event\":\"\(event)\"").count - 1
+    }
+
+    @Test(
+        "DV-2 each loss of an X server is told, and its screen is back with it", arguments: ["fakesink", "call.share"])
+    func serverIsBack(sink: String) throws {
+        var display = try VirtualDisplay(width: 160, height: 120)
+        let session = sink == "call.share" ? "mediasession name=call room=back user=bob  " : ""
+        let capture = Self.capture(display, "name=cap")
+        let program = try run("\(session)devicesource reconnect=gap source=\"\(capture)\" ! \(sink)")
+        #expect(program.waits { self.count("format", $0) == 1 }, "\(program.output)\(program.errors)")
+        for round in 1...2 {
+            display.end()
+            #expect(program.waits { self.count("lost", $0) == round }, "\(program.output)\(program.errors)")
+            display = try VirtualDisplay(width: 160, height: 120, name: display.name)
+            #expect(program.waits { self.count("back", $0) == round }, "\(program.output)\(program.errors)")
+        }
+        program.send(SIGINT)
+        #expect(program.end() == 0, "\(program.output)\(program.errors)")
+    }
+
+    @Test("DV-2 an X server that ends isn't the end of the program that takes the default screen")
+    func defaultScreen() throws {
+        let display = try VirtualDisplay(width: 160, height: 120)
+        let program = try run(
+            "devicesource kind=screen reconnect=slate ! fakesink",
+            environment: ["DISPLAY": display.name, "XDG_SESSION_TYPE": "x11"])
+        #expect(program.waits { self.count("format", $0) == 1 }, "\(program.output)\(program.errors)")
+        display.end()
+        #expect(program.waits { self.count("lost", $0) == 1 }, "\(program.output)\(program.errors)")
+        program.send(SIGINT)
+        #expect(program.end() == 0, "\(program.output)\(program.errors)")
     }
 
     // MARK: Windows
@@ -126,9 +164,7 @@ import Testing
             "devicesource reconnect=slate source=\"\(Self.capture(display, "name=cap xname=\(name)"))\""
         }
         let program = try run("\(node(Window.mine)) ! fakesink  \(node(Window.other)) ! fakesink")
-        func count(_ event: String) -> Int {
-            program.output.components(separatedBy: "\"event\":\"\(event)\"").count - 1
-        }
+        func count(_ event: String) -> Int { self.count(event, program) }
         #expect(program.waits { _ in count("format") == 2 && count("progress") > 0 }, "\(program.output)")
         var window = first
         for round in 1...2 {
