@@ -15,7 +15,7 @@ final class ScreenCaptures: Sendable {
     func begin(in pipeline: Pipeline) -> Bool {
         let all =
             captures.withLock { $0.all }
-            ?? pipeline.allElements.filter { !$0.isInDeviceSource }.compactMap(ScreenCapture.init)
+            ?? pipeline.allElements.compactMap(ScreenCapture.init).filter { !$0.element.isInDeviceSource }
         captures.withLock { $0 = Captures(all: all) }
         return !all.isEmpty
     }
