@@ -6,21 +6,23 @@ public final class VirtualDisplay {
     /// Such as ":99".
     public let name: String
 
-    public init(width: Int, height: Int) throws {
+    /// - Parameter name: of one that has ended, which this takes the place of; `nil` for any that is free.
+    public init(width: Int, height: Int, name: String? = nil) throws {
         let output = Pipe()
         server.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        server.arguments = [
-            "Xvfb", "-displayfd", "1", "-screen", "0", "\(width)x\(height)x24", "-terminate", "-nolisten", "tcp",
-        ]
+        server.arguments =
+            ["Xvfb"] + (name.map { [$0] } ?? []) + [
+                "-displayfd", "1", "-screen", "0", "\(width)x\(height)x24", "-noreset", "-nolisten", "tcp",
+            ]
         server.standardOutput = output
         server.standardError = FileHandle.nullDevice
         server.standardInput = FileHandle.nullDevice
         try server.run()
-        // It says its number when it takes clients, and ends with the last of them: also where nobody ends it.
+        // It says its number when it takes clients. It stays as it is when the last of them has gone.
         let number = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
-        name = ":\(number.trimmingCharacters(in: .whitespacesAndNewlines))"
+        self.name = ":\(number.trimmingCharacters(in: .whitespacesAndNewlines))"
         struct NoServer: Error {}
-        if name == ":" { throw NoServer() }
+        if self.name == ":" { throw NoServer() }
     }
 
     /// At once: who is connected loses the connection. Asked politely it may wait for its clients.

@@ -10,8 +10,8 @@ public enum XConnections {
     public enum Loss: Sendable, Hashable {
         /// The server of this name, such as ":0".
         case server(String)
-        /// What can't be had any more of a window or another resource of this number.
-        case resource(UInt)
+        /// The window of this number, on the server of this name: it is closed.
+        case window(UInt, server: String)
     }
 
     private typealias Display = UnsafeMutableRawPointer
@@ -93,8 +93,20 @@ public enum XConnections {
         listener.withLock { $0 }?.lost(.server(name))
     }
 
+    /// Connections of ``XWindows``, which asks whether windows are there: that one isn't is its answer.
+    static let own = Mutex<Set<UInt>>([])
+    /// Of X.h: what is said of a window that isn't there. Others are said of those that are: of one that is partly off the
+    /// screen, which can't be read (BadMatch).
+    private static let badWindow: UInt8 = 3, badDrawable: UInt8 = 9
+
     private static let resourceLost: ErrorHandler = { display, event in
-        if let event { listener.withLock { $0 }?.lost(.resource(event.pointee.resource)) }
-        return functions.withLock { $0 }?.errorHandler?(display, event) ?? 0
+        let functions = functions.withLock { $0 }
+        if let display, let event, [badWindow, badDrawable].contains(event.pointee.error_code),
+            !own.withLock({ $0.contains(UInt(bitPattern: display)) })
+        {
+            let name = functions?.displayName(display).map { String(cString: $0) } ?? ""
+            listener.withLock { $0 }?.lost(.window(event.pointee.resource, server: name))
+        }
+        return functions?.errorHandler?(display, event) ?? 0
     }
 }

@@ -1,65 +1,64 @@
-import Foundation
 import GStreamer
 import Synchronization
 
-/// What a graph captures of X screens. A server that ends, or a window that is closed, is the end of that capture, not of the
-/// program, which Xlib would end.
+/// What a graph's own elements capture of X screens. A server that ends, or a window that is closed, is the end of that capture,
+/// not of the program, which Xlib would end. What a `devicesource` captures is that node's.
 final class ScreenCaptures: Sendable {
-    private static let factory = "ximagesrc"
-    private static let all = Mutex<[ObjectIdentifier: @Sendable (XConnections.Loss) -> Void]>([:])
-    /// Elements that have lost what they capture, in this run: Xlib tells it with each frame.
-    private let lost = Mutex<Set<String>>([])
+    private struct Captures: Sendable {
+        var all: [ScreenCapture]?
+        /// Those that have lost what they capture, in this run: Xlib tells it with each frame.
+        var lost: Set<Element> = []
+    }
+    private let captures = Mutex(Captures())
 
-    /// Before elements are made of a description: they connect as soon as they are linked.
-    static func keepProcess(by text: String) {
-        guard text.contains(factory) else { return }
-        _ = XConnections.keepProcess { loss in
-            for told in all.withLock({ Array($0.values) }) { told(loss) }
-        }
+    /// Whether there are any; before a run. They don't change after the graph is made.
+    func begin(in pipeline: Pipeline) -> Bool {
+        let all =
+            captures.withLock { $0.all }
+            ?? pipeline.allElements.compactMap(ScreenCapture.init).filter { !$0.element.isInDeviceSource }
+        captures.withLock { $0 = Captures(all: all) }
+        return !all.isEmpty
     }
 
-    /// `told` is called on the thread that lost something.
-    func onLoss(_ told: @escaping @Sendable (XConnections.Loss) -> Void) {
-        Self.all.withLock { $0[ObjectIdentifier(self)] = told }
-    }
+    /// In READY. False when a window isn't there: its element has said so.
+    func choose() -> Bool { each { capture throws(MediaGraphError) in try capture.choose() } }
 
-    /// Before a run.
-    func forgetLosses() { lost.withLock { $0 = [] } }
+    /// In PAUSED. False when a window has gone meanwhile.
+    func confirm() -> Bool { each { capture throws(MediaGraphError) in try capture.confirm() } }
 
-    deinit { _ = Self.all.withLock { $0.removeValue(forKey: ObjectIdentifier(self)) } }
-
-    /// Says so in the name of each element that captured it: an error, or, where it only fed a session, a warning and the end of
-    /// its stream. Not on the element's own thread.
-    func end(_ loss: XConnections.Loss, in pipeline: Pipeline) {
-        for element in pipeline.allElements where element.factoryName == Self.factory {
-            guard let error = Self.error(loss, of: element), lost.withLock({ $0.insert(element.name).inserted }) else {
-                continue
+    private func each(_ body: (ScreenCapture) throws(MediaGraphError) -> Void) -> Bool {
+        for capture in captures.withLock({ $0.all }) ?? [] {
+            do throws(MediaGraphError) { try body(capture) } catch {
+                capture.element.postError(.notFound, "\(error)", details: error.details)
+                return false
             }
+        }
+        return true
+    }
+
+    /// Says so in the name of each element that captured it: an error, or, where it only fed a session, a warning; and ends its
+    /// stream, so that it doesn't ask a server any more that isn't there. Not on the element's own thread.
+    func end(_ loss: XConnections.Loss) {
+        for capture in captures.withLock({ $0.all }) ?? [] {
+            let element = capture.element
+            // One that hasn't started connects anew when it does.
+            guard element.state >= .paused, let error = capture.error(loss),
+                captures.withLock({ $0.lost.insert(element).inserted })
+            else { continue }
             if element.leadsOnlyToSessions {
                 element.postWarning(.read, "\(error): the share ends")
-                element.sendEndOfStream()
             } else {
                 element.postError(.read, "\(error)", details: error.details)
             }
+            element.sendEndOfStream()
         }
     }
+}
 
-    /// `nil` when the element captures something else.
-    private static func error(_ loss: XConnections.Loss, of element: Element) -> MediaGraphError? {
-        let environment = ProcessInfo.processInfo.environment["DISPLAY"] ?? ""
-        let display = (try? element.propertyText("display-name")).flatMap { $0.isEmpty ? nil : $0 } ?? environment
-        switch loss {
-        case .server(let name):
-            guard name == display else { return nil }
-            return .deviceGone(
-                .init("X screen \(name)", expected: "an X server that runs", actual: "a connection that it closed"))
-        case .resource(let number):
-            let isNamed = (try? element.propertyText("xname"))?.isEmpty == false
-            guard isNamed || (try? element.propertyText("xid")).flatMap({ UInt($0) }) == number else { return nil }
-            return .deviceGone(
-                .init(
-                    "window 0x\(String(number, radix: 16)) of X screen \(display)", expected: "a window that is open",
-                    actual: "none that can be captured"))
-        }
+extension Element {
+    /// Whether it is what a `devicesource` has made.
+    fileprivate var isInDeviceSource: Bool {
+        guard let bin = parent else { return false }
+        return bin.factoryName == DeviceSourceElement.declaration.factoryName || bin.isInDeviceSource
     }
 }

@@ -23,6 +23,7 @@ public final class Graph: Sendable {
     let streams = WeakStreams()
     let stock = StockNodes()
     private let screens = ScreenCaptures()
+    private let screenLosses: ScreenLosses
     private let readers = EventReaders<GraphEvent>()
     private let listener = Mutex<Listener?>(nil)
 
@@ -38,12 +39,14 @@ public final class Graph: Sendable {
         guard problems.isEmpty else { throw .description(DescriptionError(diagnostics: problems)) }
         let expanded: ExpandedDescription
         do { expanded = try description.expanded(with: variables) } catch { throw .description(error) }
-        ScreenCaptures.keepProcess(by: expanded.text)
+        // Elements connect while they are made.
+        ScreenLosses.keepProcess(by: expanded.text)
+        // Not on the thread that lost it, which is an element's.
+        screenLosses = ScreenLosses { [control, screens] loss in control.async { screens.end(loss) } }
         do { pipeline = try Pipeline(parsing: expanded.text) } catch {
             throw .description(DescriptionError(diagnostics: [expanded.diagnostic(forParseError: error.message)]))
         }
         pipeline.onMessage { [weak self] message in self?.handle(message) }
-        screens.onLoss { [weak self] loss in self?.end(loss) }
     }
 
     deinit {
@@ -101,12 +104,18 @@ public final class Graph: Sendable {
         // Stopped, and put to NULL, before it came to this.
         guard state.withLock({ $0.isStarting(run) }) else { return }
         guard stock.willStart(pipeline) else { return }
-        screens.forgetLosses()
+        if screens.begin(in: pipeline) {
+            // A window that was asked for is there, or nothing is captured.
+            guard pipeline.setState(.ready) != .failure, screens.choose() else {
+                return finish(.failed(.unexplained(pipeline, "the graph can't start")))
+            }
+        }
         // A live graph needs no preroll: it runs once its sources do, even when a sink still waits for its first buffer.
         let paused = pipeline.setState(.paused)
         let isLive = paused == .noPreroll
         // What failed isn't tried twice.
-        let result = paused == .failure ? paused : pipeline.setState(.playing)
+        let result =
+            paused == .failure || !screens.confirm() ? StateChangeResult.failure : pipeline.setState(.playing)
         if result != .failure, !stock.startSend() { return }
         switch result {
         case .failure:
@@ -302,11 +311,6 @@ public final class Graph: Sendable {
     private func tell(_ event: GraphEvent) {
         listener.withLock { $0 }?.hear(event)
         readers.yield(event)
-    }
-
-    /// Not on the thread that lost it, which is an element's.
-    private func end(_ loss: XConnections.Loss) {
-        control.async { [screens, pipeline] in screens.end(loss, in: pipeline) }
     }
 
     /// The first end counts.

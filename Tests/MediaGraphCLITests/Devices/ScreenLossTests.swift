@@ -6,8 +6,9 @@ import Testing
 @Suite struct ScreenLossTests {
     private let folder = TemporaryFolder()
 
-    private func run(_ text: String) throws -> LiveProgram {
-        try LiveProgram(arguments: ["run", "--json", text], environment: ["XDG_RUNTIME_DIR": folder.url.path])
+    private func run(_ text: String, environment: [String: String] = [:]) throws -> LiveProgram {
+        let own = ["XDG_RUNTIME_DIR": folder.url.path].merging(environment) { $1 }
+        return try LiveProgram(arguments: ["run", "--json", text], environment: own)
     }
 
     private static func capture(_ display: VirtualDisplay, _ more: String = "") -> String {
@@ -43,40 +44,142 @@ import Testing
         #expect(program.end() == 0, "\(program.output)")
     }
 
+    // MARK: In a devicesource
+
+    private func count(_ event: String, _ program: LiveProgram) -> Int {
+        program.output.components(separatedBy: "\"event\":\"\(event)\"").count - 1
+    }
+
+    @Test(
+        "DV-2 each loss of an X server is told, and its screen is back with it", arguments: ["fakesink", "call.share"])
+    func serverIsBack(sink: String) throws {
+        var display = try VirtualDisplay(width: 160, height: 120)
+        let session = sink == "call.share" ? "mediasession name=call room=back user=bob  " : ""
+        let capture = Self.capture(display, "name=cap")
+        let program = try run("\(session)devicesource reconnect=gap source=\"\(capture)\" ! \(sink)")
+        #expect(program.waits { self.count("format", $0) == 1 }, "\(program.output)\(program.errors)")
+        for round in 1...2 {
+            display.end()
+            #expect(program.waits { self.count("lost", $0) == round }, "\(program.output)\(program.errors)")
+            display = try VirtualDisplay(width: 160, height: 120, name: display.name)
+            #expect(program.waits { self.count("back", $0) == round }, "\(program.output)\(program.errors)")
+        }
+        program.send(SIGINT)
+        #expect(program.end() == 0, "\(program.output)\(program.errors)")
+    }
+
+    @Test("DV-2 an X server that ends isn't the end of the program that takes the default screen")
+    func defaultScreen() throws {
+        let display = try VirtualDisplay(width: 160, height: 120)
+        let program = try run(
+            "devicesource kind=screen reconnect=slate ! fakesink",
+            environment: ["DISPLAY": display.name, "XDG_SESSION_TYPE": "x11"])
+        #expect(program.waits { self.count("format", $0) == 1 }, "\(program.output)\(program.errors)")
+        display.end()
+        #expect(program.waits { self.count("lost", $0) == 1 }, "\(program.output)\(program.errors)")
+        program.send(SIGINT)
+        #expect(program.end() == 0, "\(program.output)\(program.errors)")
+    }
+
+    // MARK: Windows
+
+    /// A window of 160×120 with its program's name, as long as this is held.
+    private final class Window {
+        static let mine = "gst-launch-1.0"
+        static let other = "mediagraph"
+        private let process = Process()
+
+        init(_ name: String, on display: VirtualDisplay) throws {
+            process.executableURL = URL(fileURLWithPath: name == Self.other ? Program.path : "/usr/bin/env")
+            process.arguments =
+                (name == Self.other ? ["run", "--quiet"] : [name, "-q"]) + [
+                    "videotestsrc", "!", "video/x-raw,width=160,height=120", "!", "ximagesink",
+                    "display=\(display.name)",
+                ]
+            process.standardInput = FileHandle.nullDevice
+            process.standardOutput = FileHandle.nullDevice
+            try process.run()
+        }
+
+        func close() {
+            kill(process.processIdentifier, SIGKILL)
+            process.waitUntilExit()
+        }
+
+        deinit { close() }
+    }
+
+    /// Runs a capture until it finds its window; gives the picture's width.
+    private func width(of capture: String) throws -> String {
+        let deadline = Date(timeIntervalSinceNow: 60)
+        let file = folder.path("look.y4m")
+        while Date() < deadline {
+            let run = try Program.run(
+                "run", "--quiet", "--frames", "1", "\(capture) ! rawdatapipe handler=y4m options=\"location=\(file)\"")
+            guard run.status == 0 else { continue }
+            let head = try FileHandle(forReadingFrom: URL(fileURLWithPath: file)).read(upToCount: 40) ?? Data()
+            return String(decoding: head, as: UTF8.self).split(separator: " ").first { $0.hasPrefix("W") }
+                .map(String.init) ?? ""
+        }
+        return ""
+    }
+
+    @Test(
+        "DV-2 a window that isn't there is an error that names it, and never the whole screen",
+        arguments: ["xid=0x7777777", "xname=nobody"], ["", "devicesource"])
+    func noWindow(window: String, node: String) throws {
+        let display = try VirtualDisplay(width: 320, height: 240)
+        let capture = Self.capture(display, window)
+        let program = try run(
+            (node.isEmpty ? capture : "devicesource source=\"\(capture)\"") + " ! rawdatapipe handler=count")
+        #expect(program.end() == 1)
+        let name = window.hasPrefix("xid") ? "0x7777777" : "\\\"nobody\\\""
+        let text = "window \(name) of X screen \(display.name): expected a window that is open"
+        #expect(program.output.contains(text), "\(program.output)")
+        #expect(!program.output.contains("\"on\":true"), "\(program.output)")
+    }
+
     @Test("DV-2 a window that is closed is an error of what captures it")
     func window() throws {
         let display = try VirtualDisplay(width: 320, height: 240)
-        // The server ends with its last client.
-        let keeper = try run("\(Self.capture(display)) ! fakesink")
-        #expect(keeper.waits { $0.output.contains("\"progress\"") }, "\(keeper.output)\(keeper.errors)")
-        let window = Process()
-        window.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        window.arguments = [
-            "gst-launch-1.0", "-q", "videotestsrc", "!", "video/x-raw,width=160,height=120", "!", "ximagesink",
-            "display=\(display.name)",
-        ]
-        try window.run()
-        defer { window.terminate() }
-        let capture = Self.capture(display, "xname=gst-launch-1.0")
-        // As long as no window has the name, it is the whole screen.
-        let deadline = Date(timeIntervalSinceNow: 60)
-        var size = ""
-        while size != "W160", Date() < deadline {
-            let file = folder.path("look.y4m")
-            _ = try Program.run(
-                "run", "--quiet", "--frames", "1", "\(capture) ! rawdatapipe handler=y4m options=\"location=\(file)\"")
-            let head = try FileHandle(forReadingFrom: URL(fileURLWithPath: file)).read(upToCount: 40) ?? Data()
-            size =
-                String(decoding: head, as: UTF8.self).split(separator: " ").first { $0.hasPrefix("W") }.map(String.init)
-                ?? ""
-        }
-        #expect(size == "W160")
+        let window = try Window(Window.mine, on: display)
+        let capture = Self.capture(display, "xname=\(Window.mine)")
+        #expect(try width(of: capture) == "W160")
         let program = try run("\(capture) ! rawdatapipe name=p handler=count")
         #expect(program.waits { $0.output.contains("\"on\":true") }, "\(program.output)\(program.errors)")
-        kill(window.processIdentifier, SIGKILL)
+        window.close()
         #expect(program.end() == 1)
         #expect(program.output.contains("expected a window that is open, got none"), "\(program.output)")
-        keeper.send(SIGTERM)
-        #expect(keeper.end() == 0)
+    }
+
+    @Test("DV-2 a window that is closed is waited for: the screen never stands in for it, nor does another window end")
+    func windowIsBack() throws {
+        let display = try VirtualDisplay(width: 320, height: 240)
+        let first = try Window(Window.mine, on: display)
+        let other = try Window(Window.other, on: display)
+        #expect(try width(of: Self.capture(display, "xname=\(Window.mine)")) == "W160")
+        #expect(try width(of: Self.capture(display, "xname=\(Window.other)")) == "W160")
+        // A name of the capture's own: each is made anew for each attempt.
+        func node(_ name: String) -> String {
+            "devicesource reconnect=slate source=\"\(Self.capture(display, "name=cap xname=\(name)"))\""
+        }
+        let program = try run("\(node(Window.mine)) ! fakesink  \(node(Window.other)) ! fakesink")
+        func count(_ event: String) -> Int { self.count(event, program) }
+        #expect(program.waits { _ in count("format") == 2 && count("progress") > 0 }, "\(program.output)")
+        var window = first
+        for round in 1...2 {
+            window.close()
+            #expect(program.waits { _ in count("lost") == round }, "\(program.output)")
+            // It is tried once a second.
+            let progress = count("progress")
+            #expect(program.waits { _ in count("progress") >= progress + 3 })
+            #expect(count("back") == round - 1)
+            window = try Window(Window.mine, on: display)
+            #expect(program.waits { _ in count("back") == round }, "\(program.output)")
+        }
+        program.send(SIGINT)
+        #expect(program.end() == 0, "\(program.output)")
+        #expect(count("lost") == 2 && count("back") == 2 && !program.output.contains("320×240"), "\(program.output)")
+        other.close()
     }
 }

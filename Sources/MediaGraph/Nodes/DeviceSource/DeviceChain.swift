@@ -14,6 +14,10 @@ final class DeviceChain: Sendable {
     private let source: Element
     /// The element that has the device.
     let device: Element
+    /// What it is of an X screen; `nil` for any other device.
+    let capture: ScreenCapture?
+    /// Tells of what that loses, as long as the chain is held.
+    private let losses = Mutex<ScreenLosses?>(nil)
     private let tail = Mutex<Element?>(nil)
     private let given = Mutex<(label: String, format: String)>(("", ""))
 
@@ -28,6 +32,7 @@ final class DeviceChain: Sendable {
         }
         self.device = device
         self.flow = flow
+        capture = ScreenCapture(device)
         nameDevice()
     }
 
@@ -67,6 +72,16 @@ final class DeviceChain: Sendable {
         let name = (try? device.propertyText("device-name")).flatMap { $0.isEmpty ? nil : $0 }
         let place = path ?? device.factoryName ?? device.name
         given.withLock { $0.label = name.map { "\($0) (\(place))" } ?? place }
+    }
+
+    /// `lost` is called on a thread that lost something of an X screen, maybe when the chain isn't held any more, and maybe
+    /// several times.
+    func watchScreen(_ lost: @escaping @Sendable (ScreenCapture, MediaGraphError) -> Void) {
+        guard let capture else { return }
+        let losses = ScreenLosses { loss in
+            if let error = capture.error(loss) { lost(capture, error) }
+        }
+        self.losses.withLock { $0 = losses }
     }
 
     // MARK: Its place in the bin

@@ -51,7 +51,8 @@ extension DeviceSourceElement {
             standIn(from: nil, position.withLock { $0.loss } ?? .noDevice(.init(position.withLock { $0.label })))
             followStates()
         }
-        guard policy != .never || settings.current.stallTimeout > 0 else { return true }
+        let isScreen = position.withLock { $0.chain?.capture != nil }
+        guard policy != .never || settings.current.stallTimeout > 0 || isScreen else { return true }
         // It holds the element, and ends before that leaves PAUSED.
         let thread = NativeThread("devicesource") { [element] in withExtendedLifetime(element) { self.keep() } }
         position.withLock { $0.thread = thread }
@@ -69,6 +70,8 @@ extension DeviceSourceElement {
             position.chain = chain
             (position.loss, position.hasArrived, position.isTrying, position.label) = (nil, false, true, chain.label)
         }
+        // A window that was asked for is there, or nothing is captured.
+        try chain.capture?.choose()
         try bring(chain, to: .ready)
         let camera = chain.camera
         position.withLock { position in
@@ -86,9 +89,20 @@ extension DeviceSourceElement {
         let flow = DeviceFlow(isHeld: isHeld, tellsStatus: isOff, statistics) { event in
             Node(instance).element.flowed(event)
         }
+        ScreenLosses.keepProcess(by: text)
         let chain = try DeviceChain(text, flow)
         let (camera, others) = position.withLock { ($0.camera, $0.otherCameras) }
         if let camera { try chain.take(camera, besides: others) }
+        // The keeper makes of it what is to be made. It may be told when the node has gone.
+        chain.watchScreen { [position] capture, error in
+            let isNews = position.withLock { position in
+                guard position.chain?.capture === capture, position.loss == nil else { return false }
+                position.loss = error
+                return true
+            }
+            // It isn't to ask a server that isn't there.
+            if isNews { flow.cut() }
+        }
         if chain.device.factoryName == "pulsesrc" {
             chain.device.watchProperty("current-device") { Node(instance).element.deviceMoved() }
         }
@@ -106,7 +120,10 @@ extension DeviceSourceElement {
             if isFirst { position.isTrying = false }
             return position.loss
         }
-        guard !isDone else { return }
+        guard !isDone else {
+            if state == .paused { try chain.capture?.confirm() }
+            return
+        }
         throw loss ?? .noDevice(.init(chain.label, expected: "a device that can be opened", actual: "one that can't"))
     }
 

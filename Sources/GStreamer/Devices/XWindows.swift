@@ -1,0 +1,94 @@
+import Foundation
+
+/// Which windows X servers have, asked over a connection of its own each time. It blocks.
+///
+/// Its connections can do without ``XConnections/keepProcess(telling:)`` only where nothing goes wrong: call that before.
+public enum XWindows {
+    /// The window of this number, or else the first of this name; `nil` when there is none, or no server that answers.
+    ///
+    /// - Parameters:
+    ///   - number: 0 for none.
+    ///   - name: what XFetchName says of a window; empty for none. The screen itself is never meant, whatever its name.
+    ///   - display: such as ":0"; empty for the one of the environment.
+    public static func window(_ number: UInt, named name: String, on display: String) -> UInt? {
+        guard let functions, let server = functions.open(display.isEmpty ? nil : display) else { return nil }
+        XConnections.own.withLock { _ = $0.insert(UInt(bitPattern: server)) }
+        defer {
+            _ = functions.close(server)
+            XConnections.own.withLock { _ = $0.remove(UInt(bitPattern: server)) }
+        }
+        let connection = Connection(server: server, functions: functions)
+        if number != 0, connection.has(number) { return number }
+        return name.isEmpty ? nil : connection.first(named: name)
+    }
+
+    private typealias Display = UnsafeMutableRawPointer
+    private typealias Name = UnsafeMutablePointer<CChar>
+    private typealias Numbers = UnsafeMutablePointer<CUnsignedLong>
+
+    private struct Functions: Sendable {
+        var open: @convention(c) (UnsafePointer<CChar>?) -> Display?
+        var close: @convention(c) (Display) -> CInt
+        var root: @convention(c) (Display) -> CUnsignedLong
+        var attributes: @convention(c) (Display, CUnsignedLong, UnsafeMutableRawPointer) -> CInt
+        var tree:
+            @convention(c) (
+                Display, CUnsignedLong, Numbers, Numbers, UnsafeMutablePointer<Numbers?>,
+                UnsafeMutablePointer<CUnsignedInt>
+            ) -> CInt
+        var name: @convention(c) (Display, CUnsignedLong, UnsafeMutablePointer<Name?>) -> CInt
+        var free: @convention(c) (UnsafeMutableRawPointer) -> CInt
+    }
+
+    /// `nil` where libX11 can't be had.
+    private static let functions: Functions? = {
+        guard let library = dlopen("libX11.so.6", RTLD_NOW), let open = dlsym(library, "XOpenDisplay"),
+            let close = dlsym(library, "XCloseDisplay"), let root = dlsym(library, "XDefaultRootWindow"),
+            let attributes = dlsym(library, "XGetWindowAttributes"), let tree = dlsym(library, "XQueryTree"),
+            let name = dlsym(library, "XFetchName"), let free = dlsym(library, "XFree")
+        else { return nil }
+        func function<T>(_ address: UnsafeMutableRawPointer) -> T { unsafeBitCast(address, to: T.self) }
+        return Functions(
+            open: function(open), close: function(close), root: function(root), attributes: function(attributes),
+            tree: function(tree), name: function(name), free: function(free))
+    }()
+
+    /// One thread's, while it asks.
+    private struct Connection {
+        let server: Display
+        let functions: Functions
+
+        func has(_ window: UInt) -> Bool {
+            // `XWindowAttributes`, which has 23 fields of at most 8 bytes; nothing in it is read.
+            withUnsafeTemporaryAllocation(byteCount: 256, alignment: 16) {
+                functions.attributes(server, window, $0.baseAddress!) != 0
+            }
+        }
+
+        /// In the order in which `ximagesrc` looks, but for the screen itself.
+        func first(named name: String) -> UInt? { first(named: name, in: functions.root(server)) }
+
+        private func first(named name: String, in window: UInt) -> UInt? {
+            for child in children(of: window) {
+                if self.name(of: child) == name, has(child) { return child }
+                if let found = first(named: name, in: child) { return found }
+            }
+            return nil
+        }
+
+        private func name(of window: UInt) -> String? {
+            var text: Name?
+            guard functions.name(server, window, &text) != 0, let text else { return nil }
+            defer { _ = functions.free(text) }
+            return String(cString: text)
+        }
+
+        private func children(of window: UInt) -> [UInt] {
+            var (root, parent): (CUnsignedLong, CUnsignedLong) = (0, 0)
+            var (list, count): (Numbers?, CUnsignedInt) = (nil, 0)
+            guard functions.tree(server, window, &root, &parent, &list, &count) != 0, let list else { return [] }
+            defer { _ = functions.free(list) }
+            return UnsafeBufferPointer(start: list, count: Int(count)).map { UInt($0) }
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import Foundation
+import GStreamer
+import Synchronization
+
+/// An `ximagesrc`, and the window that it was asked for.
+///
+/// In the place of a window that isn't there it takes the whole screen, which nobody wanted to show. So the window is looked up
+/// before it connects, and once more when it has: what was there at both times is what it found.
+final class ScreenCapture: Sendable {
+    static let factory = "ximagesrc"
+    let element: Element
+    private struct Window: Sendable {
+        /// What was chosen last; 0 for the screen.
+        var number: UInt = 0
+        /// By its name: the element's own number says nothing then.
+        var isNamed = false
+        /// What people call it.
+        var label = ""
+    }
+    private let window = Mutex(Window())
+
+    /// `nil` for any other element.
+    init?(_ element: Element) {
+        guard element.factoryName == Self.factory else { return nil }
+        self.element = element
+    }
+
+    // MARK: Before it starts
+
+    /// Before it is in PAUSED, on the thread that has its state in its hands: it connects anew, to the window that is there now.
+    /// It blocks.
+    func choose() throws(MediaGraphError) {
+        element.releaseSource()
+        let last = window.withLock { $0 }
+        let own = (try? element.property("xid", as: UInt64.self)).map { UInt($0) } ?? 0
+        let (number, name) = (last.isNamed && own == last.number ? 0 : own, text("xname"))
+        guard number != 0 || !name.isEmpty else { return window.withLock { $0 = Window() } }
+        let label = name.isEmpty ? "0x\(String(number, radix: 16))" : "\"\(name)\""
+        guard let found = XWindows.window(number, named: name, on: display) else {
+            throw .noDevice(missing(label))
+        }
+        window.withLock { $0 = Window(number: found, isNamed: found != number, label: label) }
+        // The element is to look no further than for this one.
+        do { try element.setProperty("xid", to: UInt64(found)) } catch {
+            throw .internalError(.init("ximagesrc", actual: "\(error)"))
+        }
+    }
+
+    /// Once it is in PAUSED, and before it gives anything. It blocks.
+    func confirm() throws(MediaGraphError) {
+        let window = window.withLock { $0 }
+        guard window.number != 0, XWindows.window(window.number, named: "", on: display) == nil else { return }
+        throw .noDevice(missing(window.label))
+    }
+
+    // MARK: What it loses
+
+    /// `nil` when it captures something else. Any thread.
+    func error(_ loss: XConnections.Loss) -> MediaGraphError? {
+        switch loss {
+        case .server(let name):
+            guard name == display else { return nil }
+            return .deviceGone(
+                .init("X screen \(name)", expected: "an X server that runs", actual: "a connection that it closed"))
+        case .window(let number, let server):
+            let window = window.withLock { $0 }
+            guard number == window.number, server == display else { return nil }
+            return .deviceGone(missing(window.label))
+        }
+    }
+
+    private func missing(_ window: String) -> MediaGraphError.Detail {
+        .init(
+            "window \(window) of X screen \(display)", expected: "a window that is open",
+            actual: "none that can be captured")
+    }
+
+    private func text(_ property: String) -> String { (try? element.property(property, as: String.self)) ?? "" }
+
+    private var display: String {
+        let own = text("display-name")
+        return own.isEmpty ? ProcessInfo.processInfo.environment["DISPLAY"] ?? "" : own
+    }
+}
