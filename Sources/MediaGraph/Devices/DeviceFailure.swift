@@ -47,10 +47,17 @@ extension DeviceFailure {
         guard let device = try? element.propertyText("device"), !device.isEmpty else { return nil }
         if device.hasPrefix("/dev/") { return device }
         let isSink = element.isSink
-        guard let match = device.wholeMatch(of: /(?:plug)?hw:(?:CARD=)?([0-9]+)(?:,(?:DEV=)?([0-9]+))?/) else {
+        guard let match = device.wholeMatch(of: /(?:plug)?hw:(?:CARD=)?([A-Za-z0-9_]+)(?:,(?:DEV=)?([0-9]+))?/) else {
             return nil
         }
-        return "/dev/snd/pcmC\(match.1)D\(match.2 ?? "0")\(isSink ? "p" : "c")"
+        let name = String(match.1)
+        // By a card's name its folder in /proc links to that of its number: `card0`.
+        guard
+            let card = Int(name)
+                ?? (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/asound/\(name)"))
+                .flatMap({ Int($0.dropFirst(4)) })
+        else { return nil }
+        return "/dev/snd/pcmC\(card)D\(match.2 ?? "0")\(isSink ? "p" : "c")"
     }
 }
 

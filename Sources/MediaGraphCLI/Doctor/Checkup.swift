@@ -35,11 +35,29 @@ struct Checkup: Encodable {
         for variable in description.variables where values[variable.name] == nil && variable.defaultValue == nil {
             values[variable.name] = "unknown"
         }
-        let outline = try description.outline(with: values)
-        let findings = outline.elements.filter { $0.kind == .element }.compactMap { element in
-            ElementFinding.find(element.factory, element.properties.map { ($0.name, $0.value) })
+        let elements = try description.outline(with: values).elements.filter { $0.kind == .element }
+        let room = elements.contains { $0.factory == "mediasession" } ? rooms.findings : []
+        return Checkup(title: title, findings: unique(elements.flatMap(findings) + room))
+    }
+
+    private static func findings(_ element: DescriptionOutline.Element) -> [Finding] {
+        let own = ElementFinding.find(element.factory, element.properties.map { ($0.name, $0.value) })
+        return [own].compactMap(\.self) + (element.factory == "devicesource" ? device(of: element) : [])
+    }
+
+    /// What a device source has inside: its own description, or the default device of its kind.
+    private static func device(of element: DescriptionOutline.Element) -> [Finding] {
+        func value(_ property: String) -> String? { element.properties.last { $0.name == property }?.value }
+        if let source = value("source"), !source.isEmpty {
+            let inside = (try? Description(source).outline())?.elements ?? []
+            return inside.filter { $0.kind == .element }.flatMap(findings)
         }
-        return Checkup(title: title, findings: unique(findings))
+        switch value("kind") ?? "camera" {
+        case "camera": return [ElementFinding.find("v4l2src")].compactMap(\.self)
+        case "screen": return [ElementFinding.find("ximagesrc")].compactMap(\.self)
+        // Whichever sound system there is.
+        default: return []
+        }
     }
 
     private static var rooms: Checkup {

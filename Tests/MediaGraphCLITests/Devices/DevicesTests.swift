@@ -169,4 +169,19 @@ import Testing
         // Not a byte that isn't silence.
         #expect(run.output.contains("heard 0\n"), "\(run.output)")
     }
+
+    @Test(
+        "DV-2 a sound server's source that is given by its number, or is a speaker's sound from the beginning, hasn't gone"
+    )
+    func pulseSources() throws {
+        let run = try Self.shell(
+            """
+            export G_DEBUG=fatal_warnings
+            number=$(pactl list short sources | awk '$2 == "microphone" {print $1}')
+            mediagraph run --quiet 'devicesource source="pulsesrc device='$number' num-buffers=5" ! fakesink'
+            pactl set-default-source speaker.monitor
+            mediagraph run --quiet 'devicesource source="pulsesrc num-buffers=5" ! fakesink'
+            """)
+        #expect(run.status == 0, "\(run.errors)")
+    }
 }

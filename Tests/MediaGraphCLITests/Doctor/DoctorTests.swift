@@ -36,6 +36,11 @@ import Testing
             ("alsasrc device=nothing ! fakesink", "alsasrc can't be opened: ", ""),
             ("ximagesrc ! fakesink", "DISPLAY isn't set", "xvfb-run"),
             ("ximagesrc display-name=:4711 ! fakesink", "the screen :4711 can't be opened", "xvfb-run"),
+            (
+                "devicesource source=\"v4l2src device=/dev/video77\" ! fakesink", "there is no camera /dev/video77",
+                "v4l2"
+            ),
+            ("devicesource kind=screen ! fakesink", "DISPLAY isn't set", "xvfb-run"),
             ("nosuchelement ! fakesink", "there is no element nosuchelement", "mediagraph check"),
         ])
     func lacks(_ description: String, _ problem: String, _ mend: String) throws {

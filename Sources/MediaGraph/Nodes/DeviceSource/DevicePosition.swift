@@ -29,6 +29,8 @@ struct DevicePosition: Sendable {
     var camera: CameraIdentity?
     /// Those that were there when it went.
     var otherCameras: Set<CameraIdentity> = []
+    /// The source of a sound server's that it began with.
+    var firstSource: String?
     var latency = ClockTime.zero
     /// What downstream has, as far as a device that is back has to give it.
     var caps: Caps?

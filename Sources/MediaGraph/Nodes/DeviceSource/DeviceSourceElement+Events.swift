@@ -72,7 +72,20 @@ extension DeviceSourceElement {
             let current = try? chain.device.propertyText("current-device"), !current.isEmpty
         else { return }
         let wanted = (try? chain.device.propertyText("device")) ?? ""
-        guard wanted.isEmpty ? current.hasSuffix(".monitor") : wanted != current, !wanted.hasPrefix("@") else { return }
+        let first = position.withLock { position in
+            position.firstSource = position.firstSource ?? current
+            return position.firstSource
+        }
+        let hasMoved =
+            if wanted.isEmpty || wanted.hasPrefix("@") {
+                // Another default microphone is one too; where it was a speaker's sound from the beginning, that was wanted.
+                current.hasSuffix(".monitor") && first?.hasSuffix(".monitor") == false
+            } else if Int(wanted) != nil {
+                current != first
+            } else {
+                current != wanted
+            }
+        guard hasMoved else { return }
         chain.flow.cut()
         lost(
             .deviceGone(

@@ -192,7 +192,7 @@ extension DeviceSourceElement {
     }
 
     func close() {
-        position.withLock { position in (position.node, position.camera) = (.null, nil) }
+        position.withLock { position in (position.node, position.camera, position.firstSource) = (.null, nil, nil) }
         dropChain()
     }
 
