@@ -42,7 +42,10 @@ extension Pad {
                 guard let event = gst_pad_probe_info_get_event(info) else { return GST_PAD_PROBE_OK }
                 if event.pointee.type == GST_EVENT_SEGMENT {
                     // Such as videorate begin anew with each segment: they would fill all the time since it began.
-                    return Pad.peerHas(event, pad) ? GST_PAD_PROBE_DROP : GST_PAD_PROBE_OK
+                    guard Pad.peerHas(event, pad) else { return GST_PAD_PROBE_OK }
+                    // One that is dropped would be tried again with each buffer; this one counts as received.
+                    gst_event_unref(event)
+                    return GST_PAD_PROBE_HANDLED
                 }
                 guard event.pointee.type == GST_EVENT_STREAM_START else { return GST_PAD_PROBE_OK }
                 let renamed = gst_event_new_stream_start(

@@ -5,7 +5,7 @@ import GStreamer
 ///
 /// A frame is passed on by reference while its timestamps are right to a millisecond, and then by another buffer on the same
 /// memory. Belongs to the streaming thread.
-struct ClockFollower {
+final class ClockFollower {
     private static let tolerance: Int64 = 1_000_000
 
     private let timing: StreamTiming
@@ -14,18 +14,14 @@ struct ClockFollower {
     private let announced: Int64
     private var correction: Int64 = 0
 
-    /// What downstream is told of the times.
-    let segment: Segment
-
-    init(_ timing: StreamTiming, clock: Clock, baseTime base: ClockTime) {
-        (self.timing, self.clock, self.base) = (timing, clock, base)
-        announced = timing.offset(to: clock, baseTime: base)
-        segment = timing.segment.shifted(by: announced)
+    /// `announced`: what `timing.offset` was when downstream was told of its segment. `nil` where both have one clock.
+    init?(_ timing: StreamTiming, clock: Clock, baseTime base: ClockTime, announced: Int64) {
+        guard clock != timing.clock else { return nil }
+        (self.timing, self.clock, self.base, self.announced) = (timing, clock, base, announced)
     }
 
     /// The same frame at its time.
-    mutating func follow(_ buffer: consuming Buffer) -> Buffer {
-        guard clock != timing.clock else { return buffer }
+    func follow(_ buffer: consuming Buffer) -> Buffer {
         let drift = timing.offset(to: clock, baseTime: base) - announced
         if abs(drift - correction) > Self.tolerance { correction = drift }
         guard correction != 0 else { return buffer }

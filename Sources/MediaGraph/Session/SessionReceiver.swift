@@ -19,11 +19,11 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         var scaler: FrameScaler?
         var timing: StreamTiming?
         /// What became of that in this graph, in the run that is.
-        var times: ClockFollower?
+        var segment: Segment?
+        /// Where the publisher has another clock.
+        var follower: ClockFollower?
         var run = 0
         var isOn = false
-
-        var segment: Segment? { times?.segment }
     }
 
     private let reader = Mutex<StreamReader?>(nil)
@@ -106,10 +106,10 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
                         reader.lose(next.buffer)
                         continue
                     }
-                    buffer = shown.times?.follow(scaled.buffer.retained)
+                    buffer = atItsTime(scaled.buffer.retained)
                     _ = next.buffer.take()
                 } else {
-                    buffer = shown.times?.follow(next.buffer.take())
+                    buffer = atItsTime(next.buffer.take())
                 }
                 reader.statistics.countFrame()
                 return .ok
@@ -124,6 +124,11 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
             case .end: return .endOfStream
             }
         }
+    }
+
+    private func atItsTime(_ buffer: consuming Buffer) -> Buffer {
+        guard let follower = shown.follower else { return buffer }
+        return follower.follow(buffer)
     }
 
     /// Not what was captured before the reader's own beginning: it has no time there. Encoded frames go by, because those
@@ -198,9 +203,11 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         shown.timing = timing
         shown.run = runs.load(ordering: .acquiring)
         guard let clock = element.clock, let base = element.baseTime else { return }
-        let times = ClockFollower(timing, clock: clock, baseTime: base)
-        shown.times = times
-        pushSegment(times.segment)
+        let offset = timing.offset(to: clock, baseTime: base)
+        let segment = timing.segment.shifted(by: offset)
+        shown.segment = segment
+        shown.follower = ClockFollower(timing, clock: clock, baseTime: base, announced: offset)
+        pushSegment(segment)
         let changed = reportedLatency.withLock { latency in
             defer { latency = timing.latency }
             return latency != timing.latency

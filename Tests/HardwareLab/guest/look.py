@@ -75,7 +75,8 @@ def check_numbers(path, least, invert):
     changes = sum(left != right for left, right in zip(numbers, numbers[1:]))
     if changes + 1 < least:
         sys.exit(f"{path}: {changes + 1} pictures, fewer than {least}")
-    for left, right in zip(numbers, numbers[1:]):
+    # uvcvideo copies its first two pictures side by side: on a busy machine the second may be there first.
+    for left, right in zip(numbers[1:], numbers[2:]):
         if (right - left) % PICTURES > PICTURES // 2:
             sys.exit(f"{path}: {right} after {left}")
 

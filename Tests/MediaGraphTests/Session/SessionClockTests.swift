@@ -16,7 +16,11 @@ import Testing
         let (published, read) = (TestClock(), TestClock())
         let timing = StreamTiming(
             segment: Segment(), clock: published.clock, baseTime: .zero, latency: .zero)
-        var times = ClockFollower(timing, clock: read.clock, baseTime: .zero)
+        let segment = timing.segment(in: read.clock, baseTime: .zero)
+        let times = try #require(
+            ClockFollower(
+                timing, clock: read.clock, baseTime: .zero, announced: timing.offset(to: read.clock, baseTime: .zero)))
+        #expect(ClockFollower(timing, clock: published.clock, baseTime: .zero, announced: 0) == nil)
         var isMoved = false
         for tick in 1...1000 {
             // 100 ppm apart, in steps of a second.
@@ -32,7 +36,7 @@ import Testing
             buffer.access.decodingTimestamp = now
             let memory = buffer.access.withBytes { UInt(bitPattern: $0.baseAddress) }
             let followed = times.follow(buffer)
-            let running = try #require(times.segment.runningTime(of: followed.access.presentationTimestamp!))
+            let running = try #require(segment.runningTime(of: followed.access.presentationTimestamp!))
             #expect(abs(Int64(running.nanoseconds) - Int64(there.nanoseconds)) <= 1_000_000)
             #expect(followed.access.decodingTimestamp == followed.access.presentationTimestamp)
             #expect(followed.access.withBytes { UInt(bitPattern: $0.baseAddress) } == memory)
