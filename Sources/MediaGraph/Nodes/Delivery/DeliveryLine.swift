@@ -58,7 +58,7 @@ final class DeliveryLine<Receiver: DeliveryReceiver>: Sendable {
         }
     }
 
-    func close() { monitor.withLock { $0.stop() } }
+    func close() { change { $0.stop() } }
 
     /// Nothing more is ever delivered. When it returns no callback is in flight; from inside one it returns at once.
     /// `also` runs under the lock. `join` follows.

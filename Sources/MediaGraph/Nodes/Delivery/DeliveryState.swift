@@ -65,6 +65,8 @@ struct DeliveryState<Frame: Sendable, Signal: DeliverySignal> {
     /// PAUSED→READY, after the last callback.
     mutating func stop() {
         guard phase != .cancelled else { return }
+        // What came when the delivery thread had gone already.
+        removeFrames()
         phase = .idle
         queue = nil
     }
