@@ -170,15 +170,8 @@ import Testing
 
     @Test("SE-4 processes that have lost each other, as one was stuck for long, meet again")
     func reunion() throws {
-        let room = #function
         let (first, second) = (Other(), Other())
-        let early = try RoomLink(room: room, events: first)
-        early.start()
-        _ = try early.join("bob")
-        let late = try RoomLink(room: room, events: second)
-        late.start()
-        _ = try late.join("alice")
-        #expect(waitUntil { first.users.all == ["alice"] && second.users.all == ["bob"] })
+        let (early, late) = try Self.links(#function, first, second)
         let key = first.bobs.key
         // Whichever is stuck: the one that finds the other, or the one that is found.
         for (stuck, (link, told)) in [(second, (early, first)), (first, (late, second))] {

@@ -36,8 +36,8 @@ struct SharedMemoryPool<Holder: Hashable & Sendable>: Sendable {
         var replaced: [UInt64] = []
     }
 
-    /// One that nobody reads, with room for so much, which may be nothing; `nil` when there is no memory. Each reader may keep some, and so may those who
-    /// were readers. `now` is the time in nanoseconds, by a clock that never goes back.
+    /// One that nobody reads, with room for so much, which may be nothing; `nil` when there is no memory. Each reader may keep
+    /// some, and so may those who were readers. `now` is the time in nanoseconds, by a clock that never goes back.
     mutating func free(_ size: Int, readers: some Sequence<Holder>, now: UInt64) -> Place? {
         let keepers = slots.values.reduce(into: Set(readers)) { $0.formUnion($1.holders) }
         let limit = keepers.count * share + 1
