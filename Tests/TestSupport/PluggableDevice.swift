@@ -7,6 +7,12 @@ import Synchronization
 /// Its elements are `testcamera device=NAME` (64×48, 30 frames a second, brightness 200) and `testmicrophone device=NAME`
 /// (48000 Hz mono, blocks of 10 ms). The first eight bytes of each buffer are the monotonic time at which it was made.
 public final class PluggableDevice: Sendable {
+    /// Once: another time would free the factories that elements are of.
+    private static let registered: Void = {
+        try? ElementClass.register(PluggableCamera.self, in: nil)
+        try? ElementClass.register(PluggableMicrophone.self, in: nil)
+    }()
+
     public enum State: Sendable {
         case there, missing, busy, forbidden
         /// It can be opened, and says nothing.
@@ -25,8 +31,7 @@ public final class PluggableDevice: Sendable {
         current = Mutex(state)
         Self.all.withLock { $0[name] = self }
         // Both copies of a class are the same.
-        try? ElementClass.register(PluggableCamera.self, in: nil)
-        try? ElementClass.register(PluggableMicrophone.self, in: nil)
+        Self.registered
     }
 
     public var state: State {

@@ -253,10 +253,10 @@ extension DeviceSourceElement {
             position.withLock { $0.isOver = true }
             return fail(loss)
         }
-        let cameras = CameraIdentity.all()
+        let camera = position.withLock { $0.camera }
+        let others = camera.map { CameraIdentity.all().subtracting([$0]) } ?? []
         let chain = position.withLock { position in
-            position.loss = loss
-            position.otherCameras = cameras.filter { $0 != position.camera }
+            (position.loss, position.otherCameras) = (loss, others)
             return position.chain
         }
         let caps = pad?.currentCaps
