@@ -147,9 +147,10 @@ public class Element: ObjectReference, @unchecked Sendable {
     /// The running time at which PLAYING began, on the clock.
     public var baseTime: ClockTime? { ClockTime(raw: gst_element_get_base_time(element)) }
 
-    /// Begins a flush of the stream from this element on, or ends it.
-    public func sendFlush(_ isStarting: Bool) {
-        gst_element_send_event(element, isStarting ? gst_event_new_flush_start() : gst_event_new_flush_stop(1))
+    /// Begins a flush of the stream from this element on, or ends it. Running time begins anew behind one that resets time.
+    public func sendFlush(_ isStarting: Bool, resetsTime: Bool = true) {
+        gst_element_send_event(
+            element, isStarting ? gst_event_new_flush_start() : gst_event_new_flush_stop(resetsTime ? 1 : 0))
     }
 
     /// Sends end-of-stream into the sources.

@@ -133,8 +133,9 @@ import Testing
         arguments: ["mediasession room=alone user=me", "virtualspeaker handler=count", "fakesink"])
     func endsWithoutSources(_ description: String) async throws {
         let graph = try Graph(description)
-        let run = Task { try await graph.run() }
+        // Readers have what happens from then on.
         let events = graph.events
+        let run = Task { try await graph.run() }
         // Nothing prerolls: whether or not it comes to PLAYING.
         for await event in events { if case .stateChanged = event { break } }
         graph.requestEndOfStream()

@@ -23,6 +23,8 @@ import Testing
             graph = try Graph(
                 "sharesource name=s \(properties) ! fakesink sync=false  s.audio ! fakesink sync=false")
             graph.useClock(clock.clock)
+            // The first sound leaves at once, rather than when it is known how it jitters: this clock stands still.
+            try graph.element("share_audio").setProperty("jitter", parsing: "0")
             let element = try graph.element("s")
             for (pad, log) in [("src", pictures), ("audio", sounds)] {
                 element.staticPad(pad)?.observeBuffers { log.add($0.presentationTimestamp ?? .zero) }
@@ -106,6 +108,26 @@ import Testing
         }
         await share.graph.stop()
         #expect(share.source.calls.all == [])
+    }
+
+    @Test("SH-1 stopSharing returns also where a sink holds the picture until there is sound, which doesn't come")
+    func heldBySink() async throws {
+        let share = try Share()
+        try await share.graph.start()
+        for round in 1...3 {
+            try await share.node.startSharing(share.source, audioSource: share.source)
+            try sendNow(share.source.sender, Self.picture, Self.frame)
+            #expect(waitUntil { share.pictures.all.count == round })
+            try await share.node.stopSharing()
+            #expect(
+                share.source.calls.all == ["shareSendStarted", "startSendAudio", "shareSendStopped", "stopSendAudio"])
+            share.source.calls.removeAll()
+        }
+        // With both it goes on, in the same graph.
+        try await share.node.startSharing(share.source, audioSource: share.source)
+        try share.send()
+        #expect(try await eventually { share.graph.pipeline.state == .playing })
+        await share.graph.stop()
     }
 
     private final class Pump: AsyncShareSource, AsyncShareAudioSource {

@@ -28,7 +28,7 @@ import Testing
         let source = RecordingMic(onInitialize: { sender in
             do throws(MediaGraphError) { try sendNow(sender, Self.block) } catch { refusals.add(error.code) }
         })
-        let mic = try MicHarness(source: source)
+        let mic = try MicHarness(["jitter": "0"], source: source)
         try sendNow(mic.sender, Self.block)
         #expect(mic.pull()?.samples == Self.block)
         mic.harness.element.setState(.paused)
@@ -138,7 +138,7 @@ import Testing
         let mono = try MicHarness()
         let refusal = mono.error { () throws(MediaGraphError) in try sendNow(mono.sender, Self.block, channels: 2) }
         #expect(refusal?.code == .unsupported)
-        let stereo = try MicHarness(["stereo": "true"])
+        let stereo = try MicHarness(["stereo": "true", "jitter": "0"])
         let samples = (0..<960).map { Int16($0 % 2 == 0 ? $0 : -$0) }
         try sendNow(stereo.sender, samples, channels: 2)
         let piece = try #require(stereo.pull())
@@ -176,7 +176,7 @@ import Testing
 
     @Test("VM-4 where it waits instead, a sender gets timeOut when the clock stands still, and room when it goes on")
     func blocking() throws {
-        let mic = try MicHarness(["buffer-time": "50000000", "block-timeout": "20000000"])
+        let mic = try MicHarness(["buffer-time": "50000000", "block-timeout": "20000000", "jitter": "0"])
         var refusal: MediaGraphError?
         var accepted = 0
         while refusal == nil, accepted < 1000 {
@@ -226,7 +226,7 @@ import Testing
 
     @Test("EL-1 fifty rounds of states, with sound and without, start and stop alike")
     func states() throws {
-        let mic = try MicHarness(plays: false)
+        let mic = try MicHarness(["jitter": "0"], plays: false)
         for round in 0..<50 {
             mic.harness.element.setState([State.ready, .paused, .playing][round % 3])
             if round % 3 == 2 {

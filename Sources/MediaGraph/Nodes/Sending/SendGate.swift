@@ -216,6 +216,9 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
 
     func wake() { monitor.withLock { _ in } }
 
+    /// The streaming thread is outside, with what it took.
+    var isDelivering: Bool { monitor.withLock(wakes: false) { $0.queue.isDelivering } }
+
     /// Nothing will be taken any more.
     var hasEnded: Bool { monitor.withLock(wakes: false) { $0.queue.hasEnded } }
 

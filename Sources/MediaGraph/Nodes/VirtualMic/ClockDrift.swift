@@ -37,7 +37,7 @@ struct ClockDrift: Sendable {
     static let tolerance = 0.010
     /// The most by which a rate is changed, 1.7 cents: clocks are within a tenth of that, and ears don't notice.
     static let greatest = 1000e-6
-    /// The same in the first seconds, where a first block that came 30 ms off its time is to be made up for.
+    /// The same in the first seconds, where first blocks that came off their time are to be made up for.
     static let greatestAtFirst = 5000e-6
     /// By how much it changes in a second.
     static let slope = 2000e-6

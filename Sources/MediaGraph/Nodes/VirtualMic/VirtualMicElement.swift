@@ -27,16 +27,17 @@ final class VirtualMicElement: PushSource, ConfigurableElement, @unchecked Senda
     /// There was a flush that the streaming thread hasn't seen.
     private let isFlushed = Atomic<Bool>(false)
     /// How long sound stays here beyond its time, for LATENCY.
-    private let delay = Atomic<UInt64>(0)
+    let delay = Atomic<UInt64>(0)
 
     // The streaming thread's; made anew before it runs.
-    private var assembler = defaultSettings.assembler
-    private var isLive = true
-    private var jitter = ClockTime.zero
+    var assembler: BlockAssembler = defaultSettings.assembler
+    var isLive = true
+    var jitter = ClockTime.zero
     /// Between status on and off: silence takes the place of what doesn't come.
     private var isOn = false
     /// What is to be done when all before it has gone out.
-    private var postponed: AudioGate.Step?
+    var postponed: AudioGate.Step?
+    var beginning = SoundBeginning()
 
     static let log = DebugCategory("virtualmic", "MediaGraph virtual microphone")
 
@@ -213,7 +214,13 @@ final class VirtualMicElement: PushSource, ConfigurableElement, @unchecked Senda
                 guard send(piece, &buffer) else { continue }
                 return .ok
             }
-            switch postponed.take() ?? next() {
+            let step = postponed.take() ?? next()
+            if !beginning.isEmpty, !goesOn(step) {
+                postponed = step
+                if let flow = endBeginning() { return flow }
+                continue
+            }
+            switch step {
             case nil: ranDry()
             case .frame(let block):
                 if let flow = receive(block, .frame(block)) { return flow }
@@ -244,6 +251,7 @@ final class VirtualMicElement: PushSource, ConfigurableElement, @unchecked Senda
 
     /// `nil`: nothing has come in time.
     private func next() -> AudioGate.Step? {
+        if !beginning.isEmpty { return gate.next(by: beginning.deadline(jitter)) }
         guard isLive, isOn, assembler.timeline.hasBegun, element.currentRunningTime != nil else { return gate.next() }
         let allowed = jitter.nanoseconds + upstreamMaximum.load(ordering: .relaxed)
         return gate.next(by: ClockTime(nanoseconds: assembler.due.nanoseconds + allowed))
@@ -274,6 +282,7 @@ final class VirtualMicElement: PushSource, ConfigurableElement, @unchecked Senda
         case .frame(let block), .announced(let block, _, _, _): gate.lose(block)
         default: break
         }
+        for block in beginning.take() { gate.lose(block) }
     }
 
     /// Takes a block in, or puts it off (as `step`) until what has to go out before it has. A result ends the stream.
@@ -301,6 +310,10 @@ final class VirtualMicElement: PushSource, ConfigurableElement, @unchecked Senda
                 postponed = .frame(block)
                 return nil
             }
+            guard !isHeldBack(block) else {
+                beginning.add(block)
+                return beginning.isComplete(jitter) ? endBeginning() : nil
+            }
             let time = block.access.presentationTimestamp ?? .zero
             assembler.begin(at: isLive || block.isGiven ? time : .zero)
         case .silence(let frames):
@@ -311,9 +324,15 @@ final class VirtualMicElement: PushSource, ConfigurableElement, @unchecked Senda
             postponed = .frame(block)
             return nil
         }
+        return push(block)
+    }
+
+    /// A result ends the stream.
+    func push(_ block: QueuedBlock) -> FlowReturn? {
         if isLive, let step = assembler.keepInStep(block) { report(step) }
+        let format = block.format
         guard assembler.push(block.take()) else {
-            postError(.processing, "\(name): no memory to convert \(info.caps)")
+            postError(.processing, "\(name): no memory to convert \(format.info.caps)")
             return .error
         }
         return nil
@@ -346,44 +365,5 @@ final class VirtualMicElement: PushSource, ConfigurableElement, @unchecked Senda
         if piece.access.isGap { gate.statistics.countSilence(piece.access.duration ?? .zero) }
         buffer = consume piece
         return true
-    }
-
-    // MARK: Formats
-
-    /// What goes out stays as it is while downstream takes it, whatever is sent: a file has one format.
-    private func setFormat(_ input: AudioInfo) -> Bool {
-        let taken = sourcePad.peerCaps() ?? Caps(Self.caps(stereo: true))!
-        var output = input
-        if let current = assembler.output, taken.canIntersect(current.caps) {
-            output = current
-        } else if !taken.canIntersect(input.caps) {
-            let choice = taken.intersection(Caps(Self.caps(stereo: true))!)
-            guard let caps = choice.fixed(nearRate: input.rate, channels: input.channels), let info = AudioInfo(caps)
-            else { return refuse(input.caps, taken) }
-            output = info
-        }
-        guard assembler.setFormat(input, output) else { return refuse(input.caps, taken) }
-        Self.log.log(.debug, raw: instance.element, "\(input.caps) goes out as \(output.caps)")
-        setCaps(output.caps)
-        delay.store(assembler.delay.nanoseconds, ordering: .relaxed)
-        if isLive { element.postLatencyChanged() }
-        return true
-    }
-
-    /// False: on the bus it is with both sides, which the base class's own error doesn't name.
-    private func refuse(_ sent: Caps, _ taken: Caps) -> Bool {
-        gate.failed()
-        postError(
-            .notNegotiated, "\(name): downstream can't take what is sent",
-            debug: "not-negotiated: the source sends \(sent); downstream takes \(taken)")
-        return false
-    }
-
-    /// Downstream takes something else, perhaps: the next block is asked about anew.
-    private func renegotiate() {
-        guard let output = assembler.output, let taken = sourcePad.peerCaps(), !taken.canIntersect(output.caps) else {
-            return
-        }
-        if assembler.finish() { postponed = .reconfigure } else { assembler.forgetFormats() }
     }
 }

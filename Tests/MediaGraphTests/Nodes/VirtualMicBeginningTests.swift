@@ -1,0 +1,89 @@
+import GStreamer
+import MediaGraphTesting
+import TestSupport
+import Testing
+
+@testable import MediaGraph
+
+/// The first blocks of live sound that nobody stamped: held back until where they belong is known.
+@Suite struct VirtualMicBeginningTests {
+    private func block(_ index: Int) -> [Int16] { [Int16](repeating: Int16(index + 1), count: 480) }
+
+    @Test("VS-9 the first six blocks are placed by the mean of when they came, however late the first was")
+    func mean() throws {
+        let mic = try MicHarness()
+        // Against each tenth millisecond from two seconds on they are 24, 16, 6, 0, 8 and −2 ms late.
+        for (index, time) in [2024, 2026, 2026, 2030, 2048, 2048].enumerated() {
+            mic.harness.setTime(.milliseconds(UInt64(time)))
+            try sendNow(mic.sender, block(index))
+            if index < 5 { #expect(mic.harness.bufferCount == 0) }
+        }
+        // 52/6 ms on the whole.
+        mic.harness.setTime(.milliseconds(2068))
+        let pieces = mic.pull(samples: 6 * 480)
+        #expect(pieces.samples == (0..<6).flatMap(block) && pieces.isContinuous(rate: 48000))
+        #expect(pieces.first?.time.distance(to: 2_008_666_667).magnitude ?? .max <= 1)
+        #expect(pieces.map(\.isDiscontinuous) == [true] + [Bool](repeating: false, count: 5))
+        mic.harness.setTime(.milliseconds(2069))
+        // The next goes out at its time.
+        try sendNow(mic.sender, block(6))
+        #expect(mic.pull()?.samples == block(6))
+    }
+
+    @Test("VS-9 they go out when the first is due, by the jitter that is allowed for, though fewer have come")
+    func due() throws {
+        let mic = try MicHarness(["jitter": "40000000"])
+        mic.harness.setTime(.seconds(2))
+        try sendNow(mic.sender, block(0))
+        mic.harness.setTime(.milliseconds(2004))
+        try sendNow(mic.sender, block(1))
+        // The second said that the first was 3 ms late: due at 1.997 s, and 40 ms.
+        mic.harness.setTime(.milliseconds(2036))
+        #expect(mic.harness.bufferCount == 0)
+        mic.harness.setTime(.milliseconds(2037))
+        #expect(waitUntil { mic.harness.bufferCount == 2 })
+        let pieces = mic.pull(samples: 2 * 480)
+        #expect(pieces.map(\.time) == [1_997_000_000, 2_007_000_000] && pieces.samples == block(0) + block(1))
+    }
+
+    @Test("EL-2 an end, a stop, another rate and a stamp end the wait: nothing of it is lost, and all comes in order")
+    func interrupted() throws {
+        let ended = try MicHarness()
+        try sendNow(ended.sender, block(0))
+        ended.sender.endOfStream()
+        #expect(ended.pullToEnd().samples == block(0))
+
+        let stopped = try MicHarness()
+        try sendNow(stopped.sender, block(0))
+        stopped.harness.element.setState(.paused)
+        #expect(stopped.pull()?.samples == block(0) && stopped.counts.dropped == 0)
+
+        let changed = try MicHarness(sinkCaps: "audio/x-raw,rate=48000")
+        try sendNow(changed.sender, block(0))
+        try sendNow(changed.sender, [Int16](repeating: 2, count: 960), rate: 96000)
+        changed.sender.endOfStream()
+        changed.harness.setTime(.milliseconds(10))
+        let pieces = changed.pullToEnd()
+        #expect(pieces.samples.count == 960 && Array(pieces.samples.prefix(480)) == block(0))
+
+        let stamped = try MicHarness()
+        try sendNow(stamped.sender, block(0))
+        try sendNow(stamped.sender, block(1), at: .milliseconds(10))
+        stamped.harness.setTime(.milliseconds(10))
+        #expect(stamped.pull(samples: 960).samples == block(0) + block(1))
+    }
+
+    @Test("EL-2 a flush loses what is held back, counted; a microphone that goes lets it go")
+    func lost() throws {
+        let mic = try MicHarness()
+        try sendNow(mic.sender, block(0))
+        try sendNow(mic.sender, block(1))
+        #expect(waitUntil { mic.sender.buffered == .zero })
+        mic.harness.element.sendFlush()
+        mic.harness.setTime(.seconds(3))
+        for index in 2..<8 { try sendNow(mic.sender, block(index)) }
+        mic.harness.setTime(.milliseconds(3050))
+        #expect(mic.pull(samples: 6 * 480).samples == (2..<8).flatMap(block))
+        #expect(mic.counts.dropped == 2 && mic.counts.frames == 8)
+    }
+}
