@@ -106,7 +106,7 @@ import Testing
             }
             let outcome = try? await graph.run()
             await reading.value
-            if length > 44 {
+            if length > 45 {
                 #expect(outcome != nil && warnings.all.count == 1, "\(length)")
                 #expect(warnings.all.first?.hasSuffix("is cut off: it is played as far as it goes") == true)
             } else {
@@ -119,6 +119,21 @@ import Testing
             "virtualmic name=mic handler=wav options=\"location=\(folder.file("text.wav"))\" ! fakesink")
         let error = await #expect(throws: GraphError.self) { try await graph.run() }
         #expect("\(try #require(error))".contains("the WAV file"))
+    }
+
+    @Test("VM-2 a file without a single sample is an error, of a WAV and raw, rather than an output that can't be read")
+    func noSamples() async throws {
+        let folder = try TemporaryFolder()
+        let header = "RIFF\u{24}\0\0\0WAVEfmt \u{10}\0\0\0\u{1}\0\u{1}\0\0}\0\0\0\0\0\0\u{2}\0\u{10}\0data\0\0\0\0"
+        for (handler, path) in [
+            ("wav", try folder.write("empty.wav", Array(header.utf8))), ("raw", try folder.write("empty.pcm", [])),
+        ] {
+            let graph = try Graph(
+                "virtualmic name=mic pace=fast handler=\(handler) options=location=\(path) ! fakesink")
+            let error = await #expect(throws: GraphError.self) { try await graph.run() }
+            #expect(
+                "\(try #require(error))".contains("got an end before the first sample"), "\(String(describing: error))")
+        }
     }
 
     @Test(

@@ -17,6 +17,7 @@ final class RawAudioSource: VirtualMic, NamedHandler {
         var reader: ByteReader
         var block: [UInt8]
         var filled = 0
+        var hasSent = false
     }
 
     private let format: PumpedAudio
@@ -56,12 +57,16 @@ final class RawAudioSource: VirtualMic, NamedHandler {
         }
         let length = input.filled - input.filled % format.bytesPerFrame
         if length < input.filled { sender.warn("\(input.reader.name) ends in the middle of a sample") }
-        guard length > 0 else { return .end }
+        guard length > 0 else {
+            guard input.hasSent else { throw PumpedAudio.nothing(in: input.reader.name) }
+            return .end
+        }
         try input.block.span.withUnsafeBytes { (bytes) throws(MediaGraphError) in
             try sender.send(
                 bytes.baseAddress!, dataLength: length, sampleRate: format.rate, channelCount: format.channels)
         }
         input.filled = 0
+        input.hasSent = true
         return .sent
     }
 

@@ -102,4 +102,9 @@ struct PumpedAudio: Sendable {
             throw options.wrong("rate", "one of \(rates)", "\(rate)")
         }
     }
+
+    /// An input that ended before its first sample: what writes files would leave one that can't be read.
+    static func nothing(in input: String) -> MediaGraphError {
+        .processingFailed(.init(input, expected: "sound", actual: "an end before the first sample"))
+    }
 }

@@ -86,6 +86,7 @@ private final class WAVFile: @unchecked Sendable {
     private var info: AudioInfo?
     /// Taken out and not yet sent.
     private var block: [UInt8] = []
+    private var hasSent = false
 
     init(_ path: String, channels: Int) throws(MediaGraphError) {
         let caps = "\(VirtualMicElement.caps(stereo: channels > 1))"
@@ -160,13 +161,17 @@ private final class WAVFile: @unchecked Sendable {
 
     /// False at the end. The block stays until it is sent.
     func send(_ sender: AudioSender) throws(MediaGraphError) -> Bool {
-        guard let info, !block.isEmpty else { return false }
+        guard let info, !block.isEmpty else {
+            guard hasSent else { throw PumpedAudio.nothing(in: "the WAV file") }
+            return false
+        }
         let block = block
         try block.span.withUnsafeBytes { (bytes) throws(MediaGraphError) in
             try sender.send(
                 bytes.baseAddress!, dataLength: bytes.count, sampleRate: info.rate, channelCount: info.channels)
         }
         self.block = []
+        hasSent = true
         return true
     }
 }

@@ -26,7 +26,10 @@ extension VirtualMicElement {
     private func refuse(_ sent: Caps, _ taken: Caps) -> Bool {
         gate.failed()
         postError(
-            .notNegotiated, "\(name): downstream can't take what is sent",
+            .notNegotiated,
+            taken.isEmpty
+                ? "\(name): downstream takes no format at all, as a sink does whose device isn't there"
+                : "\(name): downstream can't take what is sent",
             debug: "not-negotiated: the source sends \(sent); downstream takes \(taken)")
         return false
     }
