@@ -107,6 +107,9 @@ public struct BufferAccess {
         }
     }
 
+    /// Of the content flags: others were to come before it.
+    public static let discontinuous = GST_BUFFER_FLAG_DISCONT.rawValue
+
     private static let contentMask: UInt32 = {
         let flags = [
             GST_BUFFER_FLAG_LIVE, GST_BUFFER_FLAG_DECODE_ONLY, GST_BUFFER_FLAG_DISCONT, GST_BUFFER_FLAG_RESYNC,

@@ -24,6 +24,8 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         var follower: ClockFollower?
         var run = 0
         var isOn = false
+        /// Of the frame before.
+        var number: UInt64?
     }
 
     private let reader = Mutex<StreamReader?>(nil)
@@ -106,10 +108,10 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
                         reader.lose(next.buffer)
                         continue
                     }
-                    buffer = atItsTime(scaled.buffer.retained)
+                    buffer = placed(scaled.buffer.retained, next.number)
                     _ = next.buffer.take()
                 } else {
-                    buffer = atItsTime(next.buffer.take())
+                    buffer = placed(next.buffer.take(), next.number)
                 }
                 reader.statistics.countFrame()
                 return .ok
@@ -126,9 +128,16 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         }
     }
 
-    private func atItsTime(_ buffer: consuming Buffer) -> Buffer {
-        guard let follower = shown.follower else { return buffer }
-        return follower.follow(buffer)
+    /// At its time by this graph's clock, and marked where others before it were lost: a decoder has to know.
+    private func placed(_ buffer: consuming Buffer, _ number: UInt64) -> Buffer {
+        var buffer = buffer
+        if let follower = shown.follower { buffer = follower.follow(buffer) }
+        if let before = shown.number, number != before + 1 {
+            buffer = buffer.writable()
+            buffer.access.markDiscontinuous()
+        }
+        shown.number = number
+        return buffer
     }
 
     /// Not what was captured before the reader's own beginning: it has no time there. Encoded frames go by, because those

@@ -193,6 +193,10 @@ import Testing
         try count(scaled, at: "scaled", of: alice)
         try count(carols, at: "carol", of: alice)
         try count(native, at: "native", of: dan)
+        let marks = (scaled: Log<Bool>(), native: Log<Bool>())
+        for (graph, marks) in [(alice, marks.scaled), (dan, marks.native)] {
+            try graph.element("call").staticPad("video_bob")?.observeBuffers { marks.add($0.isDiscontinuous) }
+        }
         for graph in [alice, dan, carol.graph] { try await graph.start() }
         bob.setState(.playing)
         for sent in 1...10 {
@@ -209,6 +213,10 @@ import Testing
         #expect(try alice.rawDataPipe("carol").statistics.dropped == 0)
         #expect(waitUntil { NodeCounts(try! alice.element("call"))!.dropped == 10 })
         #expect(waitUntil { (try? dan.rawDataPipe("native").statistics.failed) == 10 })
+        // Each but the first comes behind one that was lost.
+        #expect(marks.scaled.all.dropFirst() == ArraySlice(repeating: true, count: 9))
+        #expect(waitUntil { marks.native.all.count == 20 })
+        #expect(marks.native.all.dropFirst() == ArraySlice(repeating: false, count: 19))
         for graph in [alice, dan, carol.graph] { await graph.stop() }
         bob.setState(.null)
     }

@@ -87,6 +87,48 @@ import Testing
         await graph.stop()
     }
 
+    @Test("SE-4 the first frame behind those that another process couldn't be shown is marked, for it alone")
+    func lost() async throws {
+        let room = #function
+        let graph = try Graph("videosource name=camera ! call.camera  mediasession name=call room=\"\(room)\" user=bob")
+        let source = RecordingSource()
+        try graph.videoSource("camera").attach(source)
+        try await graph.start()
+        let others = [Other(), Other()]
+        let links = try others.map { try RoomLink(room: room, events: $0) }
+        for link in links { link.start() }
+        for (index, link) in links.enumerated() { _ = try link.join("reader\(index)") }
+        #expect(waitUntil { others.allSatisfy { $0.users.all.contains("bob") } })
+        let readers = others.map { _ in StreamReader(bound: 100) }
+        for (index, reader) in readers.enumerated() {
+            reader.play()
+            others[index].bobs.add(reader)
+            links[index].demandChanged(others[index].bobs.key)
+        }
+        func marks(_ reader: StreamReader, until condition: ([Bool]) -> Bool) -> [Bool] {
+            var marks: [Bool] = []
+            #expect(
+                Self.sends(source) {
+                    while let buffer = Self.take(reader) { marks.append(buffer.access.isDiscontinuous) }
+                    return condition(marks)
+                })
+            return marks
+        }
+        for reader in readers { _ = marks(reader) { $0.count >= 3 } }
+        // One of them takes nothing for a while: more than it can be shown at once.
+        others[0].isStuck.store(true, ordering: .releasing)
+        for state in [State.paused, .playing] { graph.pipeline.setState(state) }
+        _ = marks(readers[1]) { !$0.isEmpty }
+        let statistics = Room.named(room).stream(others[0].bobs.key).remoteStatistics
+        let all = marks(readers[1]) { _ in statistics.dropped.load(ordering: .relaxed) >= 5 }
+        #expect(!all.contains(true))
+        others[0].isStuck.store(false, ordering: .releasing)
+        let behind = marks(readers[0]) { $0.contains(true) && $0.last == false }
+        #expect(behind.count { $0 } == 1 && behind.first == false)
+        for link in links { link.stop() }
+        await graph.stop()
+    }
+
     /// Sends frames until `condition` holds.
     private static func sends(_ source: RecordingSource, until condition: () -> Bool) -> Bool {
         let seed = Atomic<Int>(0)

@@ -22,6 +22,13 @@ struct SharedBuffer: Sendable, Hashable {
     /// What the bytes are: `BufferAccess.contentFlags`.
     var flags: UInt32
 
+    /// The same, but that others before it were lost.
+    var discontinuous: SharedBuffer {
+        var marked = self
+        marked.flags |= BufferAccess.discontinuous
+        return marked
+    }
+
     /// Says the same of another buffer.
     func describe(_ buffer: BufferAccess) {
         buffer.presentationTimestamp = moment.map(ClockTime.init(nanoseconds:))

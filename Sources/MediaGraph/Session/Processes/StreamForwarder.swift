@@ -11,6 +11,10 @@ final class StreamForwarder: Sendable {
         /// Where the peers want less than there is.
         var scaler: FrameScaler?
         var pool: SharedMemoryPool<ObjectIdentifier>
+        /// Of the frame before.
+        var number: UInt64?
+        /// Who lost what was before the next frame.
+        var behind: Set<ObjectIdentifier> = []
         // What those who come later are told.
         var hasBegun = false
         var caps: SharedCaps?
@@ -90,6 +94,7 @@ final class StreamForwarder: Sendable {
         return state.withLock { state in
             let holder = ObjectIdentifier(peer)
             state.demands[holder] = nil
+            state.behind.remove(holder)
             state.peers.removeAll { $0 === peer }
             if isGone {
                 let lost = state.pool.remove(holder)
@@ -133,6 +138,7 @@ final class StreamForwarder: Sendable {
             case .begin:
                 (state.hasBegun, state.caps, state.timing, state.isOn) = (true, nil, nil, false)
                 (state.format, state.scaler) = (nil, nil)
+                (state.number, state.behind) = (nil, [])
                 message = .begin(stream.key)
             case .format: return
             case .timing(let timing):
@@ -192,22 +198,30 @@ final class StreamForwarder: Sendable {
         }
         guard let place, place.memory.copy(shown.access) else { return reader.lose(frame.buffer) }
         _ = frame.buffer.take()
-        let message = BufferMessage.buffer(
-            stream.key,
-            SharedBuffer(shown.access, in: place.id, capacity: place.memory.size, timing: timing))
-        let bytes = message.bytes
+        let shared = SharedBuffer(shown.access, in: place.id, capacity: place.memory.size, timing: timing)
+        let bytes = BufferMessage.buffer(stream.key, shared).bytes
         state.withLock { state in
+            if let before = state.number, frame.number != before + 1 {
+                state.behind = Set(state.peers.map { ObjectIdentifier($0) })
+            }
+            state.number = frame.number
             for peer in state.peers {
                 if !place.replaced.isEmpty { peer.send(.forget(memories: place.replaced)) }
                 let holder = ObjectIdentifier(peer)
                 guard state.pool.hasRoom(holder) else {
+                    state.behind.insert(holder)
                     reader.statistics.countDrop()
                     continue
                 }
                 let file = state.pool.isNew(place.id, to: holder) ? place.memory.descriptor : nil
-                if peer.send(bytes, descriptor: file) {
+                let isBehind = state.behind.contains(holder)
+                if peer.send(
+                    isBehind ? BufferMessage.buffer(stream.key, shared.discontinuous).bytes : bytes, descriptor: file)
+                {
+                    state.behind.remove(holder)
                     state.pool.hold(place.id, holder)
                 } else {
+                    state.behind.insert(holder)
                     reader.statistics.countDrop()
                 }
             }
