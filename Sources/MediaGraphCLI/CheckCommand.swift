@@ -83,7 +83,9 @@ private struct DescriptionsCheck {
         let diagnostics: [Diagnostic]
         do {
             description = try input.load()
-            diagnostics = try Graph.diagnose(description, variables: variables)
+            diagnostics =
+                try Graph.diagnose(description, variables: variables)
+                + StandardInputReaders(description, variables).diagnostics
         } catch {
             hasFailed = true
             if printsJSON {

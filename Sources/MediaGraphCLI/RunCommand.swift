@@ -157,6 +157,8 @@ struct RunCommand: AsyncParsableCommand {
         do {
             var found = try Graph.diagnose(description, variables: variables, isMadeNext: true)
             if json { found += StandardOutputWriters(description, variables).diagnostics }
+            let reader = try input() == .standardInput ? "the description" : control == "-" ? "--control" : nil
+            found += StandardInputReaders(description, variables, beside: reader).diagnostics
             let hasErrors = found.contains { $0.severity == .error }
             report.print(found)
             for text in DiagnosticReport.unusedVariables(variables, of: [description]) { report.warning(text) }

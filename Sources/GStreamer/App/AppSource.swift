@@ -11,7 +11,7 @@ public final class AppSource: Element, @unchecked Sendable {
         super.init(retaining: element.raw)
     }
 
-    /// Queues a buffer. Any thread; never blocks.
+    /// Queues a buffer. Any thread; waits for room only where the element has `block=true`, and until it leaves PAUSED.
     @discardableResult
     public func push(_ buffer: consuming Buffer) -> FlowReturn {
         FlowReturn(gst_app_src_push_buffer(source, buffer.take()))

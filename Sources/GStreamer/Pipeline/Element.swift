@@ -147,10 +147,15 @@ public class Element: ObjectReference, @unchecked Sendable {
     /// The running time at which PLAYING began, on the clock.
     public var baseTime: ClockTime? { ClockTime(raw: gst_element_get_base_time(element)) }
 
-    /// Begins a flush of the stream from this element on, or ends it. Running time begins anew behind one that resets time.
-    public func sendFlush(_ isStarting: Bool, resetsTime: Bool = true) {
-        gst_element_send_event(
-            element, isStarting ? gst_event_new_flush_start() : gst_event_new_flush_stop(resetsTime ? 1 : 0))
+    /// Begins a flush of the stream from this element on, or ends it.
+    ///
+    /// Without the element's state lock, which `gst_element_send_event` holds: a sink that is flushed posts messages, for
+    /// which a bin takes its own, while a change of state may hold that and wait for this.
+    public func sendFlush(_ isStarting: Bool) {
+        let type = UnsafeMutableRawPointer(element).assumingMemoryBound(to: GTypeInstance.self).pointee.g_class!
+        let functions = UnsafeMutableRawPointer(type).assumingMemoryBound(to: GstElementClass.self)
+        _ = functions.pointee.send_event(
+            element, isStarting ? gst_event_new_flush_start() : gst_event_new_flush_stop(1))
     }
 
     /// Sends end-of-stream into the sources.

@@ -20,7 +20,11 @@ enum DeviceFailure {
         case .busy:
             return .deviceBusy(detail("a device that no other program uses; `mediagraph devices` says who has it"))
         case .notAuthorized: return .notPermitted(detail(permissionHint(path)))
-        case .read, .write: return .deviceGone(detail("it to stay plugged in"))
+        case .read, .write:
+            // pulsesrc opens without a device and asks for it with the first read.
+            return wasRunning
+                ? .deviceGone(detail("it to stay plugged in"))
+                : .noDevice(detail("a device that is there and works; `mediagraph devices` lists them"))
         case .notFound, .openRead, .openWrite, .openReadWrite:
             if wasRunning { return .deviceGone(detail("it to stay plugged in")) }
             if let path, access(path, F_OK) == 0, access(path, R_OK | W_OK) != 0 {
@@ -31,7 +35,7 @@ enum DeviceFailure {
         default:
             guard error.domain == "gst-resource-error-quark" else { return nil }
             return wasRunning
-                ? .deviceGone(detail("it to stay plugged in")) : .noDevice(detail("a device that works"))
+                ? .deviceGone(detail("it to stay plugged in")) : .noDevice(detail("a device that works; `mediagraph doctor` says what is missing"))
         }
     }
 

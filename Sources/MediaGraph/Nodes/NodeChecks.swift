@@ -6,7 +6,7 @@ enum NodeChecks {
     static let all: [any DescriptionCheck] = beforeRun + [FileCheck()]
     /// Those of what a run wouldn't say as well by itself.
     static let beforeRun: [any DescriptionCheck] = [
-        HandlerCheck(), HandlerFormatCheck(), DisplayCheck(), MaskCheck(), FontCheck(), MicInputCheck(),
+        HandlerCheck(), HandlerFormatCheck(), DisplayCheck(), MaskCheck(), FontCheck(), MicInputCheck(), MicChannelsCheck(),
         SessionNameCheck(),
     ]
 

@@ -96,7 +96,8 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
     override func create(_ buffer: inout Buffer?) -> FlowReturn {
         guard let reader = reader.withLock({ $0 }) else { return .endOfStream }
         while true {
-            switch reader.next() {
+            // Only a stream that is off has gaps to be bridged.
+            switch reader.next(timeout: shown.isOn ? nil : 100_000) {
             case .buffer(let next):
                 if shown.run != runs.load(ordering: .acquiring), let timing = shown.timing { announce(timing) }
                 guard let segment = shown.segment, !shown.isRefused, isInTime(next.buffer.access, segment) else {
@@ -226,7 +227,7 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
 
     /// While the user sends nothing: time goes on downstream all the same.
     private func bridge() {
-        guard !shown.isOn, let segment = shown.segment, let now = element.currentRunningTime,
+        guard let segment = shown.segment, let now = element.currentRunningTime,
             let timestamp = segment.timestamp(at: now)
         else { return }
         pushGap(at: timestamp, duration: .milliseconds(100))

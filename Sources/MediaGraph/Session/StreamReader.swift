@@ -46,7 +46,7 @@ final class StreamReader: Sendable {
         case signal(Signal)
         /// Downstream may want something else from now on.
         case negotiate
-        /// Nothing came for a while.
+        /// Nothing came in the time that it was waited for.
         case idle
         /// Return at once.
         case flush
@@ -150,9 +150,9 @@ final class StreamReader: Sendable {
         statistics.countDrop()
     }
 
-    /// Waits for something to do.
-    func next() -> Step {
-        let step = monitor.wait(timeout: 100_000) { state -> Step? in
+    /// Waits for something to do, so many microseconds at most; `nil`: until there is.
+    func next(timeout: Int64? = nil) -> Step {
+        let step = monitor.wait(timeout: timeout) { state -> Step? in
             guard !state.isFlushing else { return .flush }
             guard !state.takeNegotiation() else { return .negotiate }
             switch state.queue.take() {

@@ -50,7 +50,15 @@ struct InspectText {
         let shown = required.isEmpty ? [optional].compactMap(\.self) : required
         let text = shown.map { "\($0)=\($1)" }.joined(separator: ",")
         let options = text.isEmpty ? "" : " options=\"\(text)\""
-        lines += ["", style.paint("in a description", .bold), "  \(handler.node) handler=\(handler.name)\(options)"]
+        // A microphone makes its own sound, unless its handler edits what comes in.
+        let edits = HandlerRegistry.shared.handlers(of: handler.node).contains {
+            $0.name == handler.name && $0.kind == .audioProcessor
+        }
+        let source = edits ? "audiotestsrc ! " : ""
+        lines += [
+            "", style.paint("in a description", .bold),
+            "  \(source)\(handler.node) handler=\(handler.name)\(options)",
+        ]
         return lines.joined(separator: "\n")
     }
 

@@ -120,6 +120,24 @@ import Testing
         #expect(twice.errors.contains("standard input is the description already"))
     }
 
+    @Test(
+        "GR-3 standard input is read once: by the description, a control, or one of its elements; else that is an error"
+    )
+    func standardInputOnce() throws {
+        let raw = "virtualmic handler=raw options=location=- ! fakesink"
+        let reader = "virtualmic reads standard input, which"
+        let control = try Program.run("run", "--control", "-", raw)
+        #expect(
+            control.status == 2 && control.errors.contains("\(reader) --control reads already"), "\(control.errors)")
+        let text = try Program.shell("echo '\(raw)' | mediagraph run -")
+        #expect(text.status == 2 && text.errors.contains("\(reader) the description reads already"), "\(text.errors)")
+        for command in ["check", "run"] {
+            let twice = try Program.run(command, "\(raw)  fdsrc ! fakesink")
+            #expect(twice.status == 2 && twice.errors.contains("fdsrc reads standard input, which another virtualmic"))
+        }
+        #expect(try Program.run("check", raw).status == 0)
+    }
+
     @Test("GR-10 a control that can't be read any further says so, and the run goes on")
     func unreadableMidway() throws {
         let run = try Program.shell(

@@ -119,6 +119,21 @@ import Testing
         #expect(Int(probe.output.trimmingCharacters(in: .whitespacesAndNewlines)) == (size - 44) / 2)
     }
 
+    @Test("SP-1 wav: a disk that is full ends the graph with the file's name, rather than to hold it for good")
+    func fullDisk() async throws {
+        // One of the files fails, and with it the handler; more than waits between the two is sent.
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.file("full-mixed.wav"), withDestinationPath: "/dev/full")
+        let failure = try await failure(
+            of: """
+                virtualmic handler=tone options="seconds=60" pace=fast
+                ! virtualspeaker handler=wav options="location=\(folder.file("full-%s.wav"))"
+                """)
+        #expect(
+            failure?.contains("full-mixed.wav: ") == true && failure?.contains("No space left") == true,
+            "\(failure ?? "")")
+    }
+
     @Test("SP-1 wav: a name without %s, and a folder that isn't there, are errors that say so")
     func refused() async throws {
         let nameless = try await failure(

@@ -21,6 +21,23 @@ import Testing
         #expect(try check("audiotestsrc ! virtualmic ! fakesink") == "")
     }
 
+    @Test("GR-2 what edits sound that doesn't come, and two channels that may not leave, are errors at their words")
+    func impossibleMicrophones() throws {
+        #expect(
+            try check("virtualmic handler=gain ! fakesink") == """
+                a.pipeline:1:20: error: virtualmic's handler gain edits what comes in, and nothing does
+                   1 | virtualmic handler=gain ! fakesink
+                     |                    ^~~~ put a source before it: autoaudiosrc ! audioconvert ! virtualmic handler=gain
+                """)
+        #expect(
+            try check("virtualmic handler=tone options=channels=2 ! fakesink") == """
+                a.pipeline:1:33: error: two channels are sent, and virtualmic has stereo=false
+                   1 | virtualmic handler=tone options=channels=2 ! fakesink
+                     |                                 ^~~~~~~~~~ add stereo=true
+                """)
+        #expect(try check("virtualmic stereo=true handler=tone options=channels=2 ! fakesink") == "")
+    }
+
     @Test("GR-2 a filter that a handler can't take is an impossible link, with both sides")
     func handlerAfterFilter() throws {
         #expect(

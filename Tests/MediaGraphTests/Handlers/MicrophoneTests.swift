@@ -118,7 +118,7 @@ import Testing
         let graph = try Graph(
             "virtualmic name=mic handler=wav options=\"location=\(folder.file("text.wav"))\" ! fakesink")
         let error = await #expect(throws: GraphError.self) { try await graph.run() }
-        #expect("\(try #require(error))".contains("the WAV file"))
+        #expect("\(try #require(error))".contains("text.wav: expected a WAV file that can be played"))
     }
 
     @Test("VM-2 a file without a single sample is an error, of a WAV and raw, rather than an output that can't be read")

@@ -110,26 +110,6 @@ import Testing
         #expect(share.source.calls.all == [])
     }
 
-    @Test("SH-1 stopSharing returns also where a sink holds the picture until there is sound, which doesn't come")
-    func heldBySink() async throws {
-        let share = try Share()
-        try await share.graph.start()
-        for round in 1...3 {
-            try await share.node.startSharing(share.source, audioSource: share.source)
-            try sendNow(share.source.sender, Self.picture, Self.frame)
-            #expect(waitUntil { share.pictures.all.count == round })
-            try await share.node.stopSharing()
-            #expect(
-                share.source.calls.all == ["shareSendStarted", "startSendAudio", "shareSendStopped", "stopSendAudio"])
-            share.source.calls.removeAll()
-        }
-        // With both it goes on, in the same graph.
-        try await share.node.startSharing(share.source, audioSource: share.source)
-        try share.send()
-        #expect(try await eventually { share.graph.pipeline.state == .playing })
-        await share.graph.stop()
-    }
-
     private final class Pump: AsyncShareSource, AsyncShareAudioSource {
         let ended = Log<String>()
 

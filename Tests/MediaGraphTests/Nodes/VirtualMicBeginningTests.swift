@@ -35,15 +35,41 @@ import Testing
         let mic = try MicHarness(["jitter": "40000000"])
         mic.harness.setTime(.seconds(2))
         try sendNow(mic.sender, block(0))
-        mic.harness.setTime(.milliseconds(2004))
+        mic.harness.setTime(.milliseconds(2006))
         try sendNow(mic.sender, block(1))
-        // The second said that the first was 3 ms late: due at 1.997 s, and 40 ms.
-        mic.harness.setTime(.milliseconds(2036))
-        #expect(mic.harness.bufferCount == 0)
+        // The second said that the first was 2 ms late: due at 1.998 s, and 40 ms.
         mic.harness.setTime(.milliseconds(2037))
+        #expect(mic.harness.bufferCount == 0)
+        mic.harness.setTime(.milliseconds(2038))
         #expect(waitUntil { mic.harness.bufferCount == 2 })
         let pieces = mic.pull(samples: 2 * 480)
-        #expect(pieces.map(\.time) == [1_997_000_000, 2_007_000_000] && pieces.samples == block(0) + block(1))
+        #expect(pieces.map(\.time) == [1_998_000_000, 2_008_000_000] && pieces.samples == block(0) + block(1))
+    }
+
+    @Test("VS-9 blocks that come at once are placed by the first: a sender that is ahead doesn't jitter")
+    func burst() throws {
+        let mic = try MicHarness()
+        mic.harness.setTime(.seconds(2))
+        for index in 0..<6 { try sendNow(mic.sender, block(index)) }
+        mic.harness.setTime(.milliseconds(2050))
+        #expect(mic.pull(samples: 6 * 480).first?.time == 2_000_000_000)
+    }
+
+    @Test("VM-3 sound behind a pause of the graph doesn't go back in time where what was before was sent ahead")
+    func ahead() throws {
+        for jitter in ["0", "60000000"] {
+            let mic = try MicHarness(["jitter": jitter])
+            mic.harness.setTime(.seconds(2))
+            for index in 0..<10 { try sendNow(mic.sender, block(index)) }
+            mic.harness.element.setState(.paused)
+            mic.harness.element.setState(.playing)
+            for index in 10..<20 { try sendNow(mic.sender, block(index)) }
+            mic.harness.setTime(.milliseconds(2300))
+            let pieces = mic.pull(samples: 20 * 480)
+            #expect(
+                zip(pieces, pieces.dropFirst()).allSatisfy { $0.time + $0.duration <= $1.time }, "\(pieces.map(\.time))"
+            )
+        }
     }
 
     @Test("EL-2 an end, a stop, another rate and a stamp end the wait: nothing of it is lost, and all comes in order")
@@ -81,9 +107,14 @@ import Testing
         #expect(waitUntil { mic.sender.buffered == .zero })
         mic.harness.element.sendFlush()
         mic.harness.setTime(.seconds(3))
-        for index in 2..<8 { try sendNow(mic.sender, block(index)) }
+        // Placed anew by their mean, that is 10 ms before the first.
+        for index in 2..<8 {
+            try sendNow(mic.sender, block(index))
+            mic.harness.setTime(.milliseconds(UInt64(3000 + max(0, index - 4) * 10)))
+        }
         mic.harness.setTime(.milliseconds(3050))
-        #expect(mic.pull(samples: 6 * 480).samples == (2..<8).flatMap(block))
+        let pieces = mic.pull(samples: 6 * 480)
+        #expect(pieces.samples == (2..<8).flatMap(block) && pieces.first.map { $0.time < 3_000_000_000 } == true)
         #expect(mic.counts.dropped == 2 && mic.counts.frames == 8)
     }
 }

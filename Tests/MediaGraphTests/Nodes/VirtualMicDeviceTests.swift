@@ -218,9 +218,11 @@ import Testing
         _ = try Graph("\(stereo) stereo=true ! fakesink")
     }
 
-    @Test("VM-6 a handler that edits what comes in is refused where nothing does")
+    @Test("VM-6 a handler that edits what comes in is refused where nothing does, in the text and by the node")
     func nothingToEdit() async throws {
-        let graph = try Graph("virtualmic name=mic handler=gain ! fakesink")
+        #expect(throws: GraphError.self) { _ = try Graph("virtualmic name=mic handler=gain ! fakesink") }
+        let graph = try Graph("virtualmic name=mic ! fakesink")
+        try graph.element("mic").setProperty("handler", to: "gain")
         let error = await #expect(throws: GraphError.self) { try await graph.run() }
         guard case .failed(let failure)? = error else { return }
         #expect(

@@ -51,7 +51,7 @@ import Testing
                         width: 640, height: 360, rotation: .clockwise90, framesPerSecond: Fraction(30, 1),
                         timestamp: source.sender.runningTime))
                 while true {
-                    switch reader.next() {
+                    switch reader.next(timeout: 100_000) {
                     case .buffer(let frame):
                         let buffer = frame.buffer.take()
                         let info = other.bobs.format.flatMap { VideoInfo($0.caps) }
@@ -143,7 +143,7 @@ import Testing
 
     static func take(_ reader: StreamReader) -> Buffer? {
         while true {
-            switch reader.next() {
+            switch reader.next(timeout: 100_000) {
             case .buffer(let frame): return frame.buffer.take()
             case .idle: return nil
             default: continue

@@ -8,6 +8,9 @@ import Testing
 
 /// A room and its streams by themselves.
 @Suite struct RoomTests {
+    /// Before the first buffer.
+    init() { GStreamerRuntime.initialize() }
+
     private final class Member: RoomMember {
         let user: String
         let heard = Log<String>()
@@ -146,7 +149,7 @@ import Testing
     }
 
     private func next(_ reader: StreamReader) -> String {
-        switch reader.next() {
+        switch reader.next(timeout: 100_000) {
         case .buffer(let frame):
             let buffer = frame.buffer.take()
             return "\(buffer.access.size)"

@@ -62,7 +62,7 @@ struct RoomCommand: ParsableCommand {
         var first: (read: Int, cost: Double)?
         var last: Double?
         for population in populations {
-            let cost = try FrameCost(frames: quick ? 20 : 50) { rounds in
+            let cost = try FrameCost(frames: quick ? 20 : 50, attempts: quick ? 1 : 2) { rounds in
                 [
                     "room-work", "--senders", "\(population.senders)", "--readers", "\(population.readers)",
                     "--resolution", resolution.nick, "--rounds", "\(rounds)",

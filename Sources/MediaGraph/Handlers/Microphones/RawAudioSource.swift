@@ -6,7 +6,7 @@ import Synchronization
 /// A sample that is cut off at the end is left out, with a warning.
 final class RawAudioSource: VirtualMic, NamedHandler {
     static let name = "raw"
-    static let summary = "Plays 16-bit PCM without a header"
+    static let summary = "Plays 16-bit little-endian PCM without a header"
     static let options = [
         HandlerOption("location", example: "sound.pcm", isInput: true, "the file, or - for standard input"),
         HandlerOption("rate", default: "48000", "samples per second"),

@@ -46,7 +46,9 @@ final class Tone: VirtualMic, NamedHandler {
         wave = try options.choice("wave", default: .sine)
         // No sample says anything of a tone above half their rate.
         pitch = try options.double("frequency", in: 0.01...Double(format.rate) / 2, default: 440)
-        frames = Int((try options.double("seconds", in: 0...1e6, default: 0) * Double(format.rate)).rounded())
+        let seconds = try options.double("seconds", in: 0...1e6, default: 0)
+        // None is for ever.
+        frames = seconds > 0 ? max(1, Int((seconds * Double(format.rate)).rounded())) : 0
     }
 
     func micInitialize(sender: AudioSender) { self.sender.withLock { $0 = sender } }

@@ -9,7 +9,7 @@ import Synchronization
 /// the nearest. A file that is cut off is played as far as it goes, with a warning.
 final class WAVSource: VirtualMic, NamedHandler {
     static let name = "wav"
-    static let summary = "Plays a WAV file"
+    static let summary = "Plays a WAV file: mixed to mono where stereo=false, at the nearest of the rates that may be sent"
     static let options = [HandlerOption("location", example: "speech.wav", isInput: true, "the file")]
 
     private let path: String
@@ -79,6 +79,7 @@ final class WAVSource: VirtualMic, NamedHandler {
 ///
 /// `@unchecked Sendable`: whoever has it holds the lock that it is behind.
 private final class WAVFile: @unchecked Sendable {
+    private let path: String
     private let pipeline: Pipeline
     private let sink: AppSink
     private let failure = Mutex<String?>(nil)
@@ -89,6 +90,7 @@ private final class WAVFile: @unchecked Sendable {
     private var hasSent = false
 
     init(_ path: String, channels: Int) throws(MediaGraphError) {
+        self.path = path
         let caps = "\(VirtualMicElement.caps(stereo: channels > 1))"
         do {
             pipeline = try Pipeline(
@@ -148,7 +150,7 @@ private final class WAVFile: @unchecked Sendable {
                 return true
             }
             if let failure = failure.withLock({ $0 }) {
-                throw .processingFailed(.init("the WAV file", expected: "one that can be played", actual: failure))
+                throw .processingFailed(.init(path, expected: "a WAV file that can be played", actual: failure))
             }
             guard !hasEnded else { return true }
             guard !interruption.isSet else { return false }
@@ -162,7 +164,7 @@ private final class WAVFile: @unchecked Sendable {
     /// False at the end. The block stays until it is sent.
     func send(_ sender: AudioSender) throws(MediaGraphError) -> Bool {
         guard let info, !block.isEmpty else {
-            guard hasSent else { throw PumpedAudio.nothing(in: "the WAV file") }
+            guard hasSent else { throw PumpedAudio.nothing(in: path) }
             return false
         }
         let block = block

@@ -101,10 +101,14 @@ private final class WaveFile {
                     actual: "\(error)"))
         }
         source = AppSource(wrapping: pipeline.element(named: "in")!)!
-        pipeline.onMessage { [outcome] message in
+        pipeline.onMessage { [outcome, pipeline] message in
             switch message.kind {
             case .endOfStream: outcome.withLock { $0 = $0 ?? .ended }
-            case .error(let report): outcome.withLock { $0 = $0 ?? .failed(report.error.message) }
+            case .error(let report):
+                outcome.withLock { $0 = $0 ?? .failed(report.error.message) }
+                // Nobody empties the queue any more: who waits for room there is let go. Not on this thread, which is the
+                // pipeline's own.
+                NativeThread("wav-failed") { pipeline.setState(.null) }.detach()
             default: break
             }
         }
@@ -125,8 +129,10 @@ private final class WaveFile {
         return reason
     }
 
+    private var hasFailed: Bool { if case .failed = outcome.withLock({ $0 }) { true } else { false } }
+
     func write(_ frame: borrowing AudioFrame) throws(MediaGraphError) {
-        guard source.push(frame.placed(at: frame.runningTime)) == .ok else {
+        guard source.push(frame.placed(at: frame.runningTime)) == .ok, !hasFailed else {
             throw .processingFailed(.init("file \(path)", expected: "a file that can be written", actual: reason))
         }
     }

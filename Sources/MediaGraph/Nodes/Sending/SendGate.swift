@@ -1,6 +1,7 @@
 import CMediaGraphABI
 import DequeModule
 import GStreamer
+import Synchronization
 
 /// Lets what a source sends into the graph between `startSend` and `stopSend`, and refuses it with a typed error before
 /// and after: the one lock around a `SendQueue`, and what happens to a payload outside of it.
@@ -39,6 +40,8 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
     }
 
     let monitor = BlockingMonitor(State())
+    /// Of a streaming thread that gives more than it takes, silence say: odd while it is downstream with that.
+    private let crossings = Atomic<UInt64>(0)
     let marks: Payload.Marks
 
     init(owner: WeakElement, marks: Payload.Marks, startsEarly: Bool = false) {
@@ -96,15 +99,14 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
         }
         refuse(refused, counts: false)
         alarm.cancel()
-        var last: UInt64?
+        var last: (delivered: UInt64, crossings: UInt64)?
         for _ in 0..<20 {
             if monitor.wait(timeout: 100_000, { $0.queue.isDrained ? true : nil }) != nil { return }
             // A thread that is on its way here only waits for a processor.
-            let (isStuck, delivered) = monitor.withLock {
-                ($0.queue.isDelivering && $0.queue.delivered == last, $0.queue.delivered)
-            }
-            if isStuck { break }
-            last = delivered
+            let (isDelivering, delivered) = monitor.withLock { ($0.queue.isDelivering, $0.queue.delivered) }
+            let now = (delivered, crossings.load(ordering: .relaxed))
+            if isDelivering || now.1 % 2 == 1, let last, last == now { break }
+            last = now
         }
         monitor.withLock { $0.queue.abandonDrain() }
     }
@@ -151,6 +153,13 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
     func wakeStream() { if Payload.isClocked { alarm.cancel() } }
 
     // MARK: The streaming thread
+
+    /// It goes downstream, or has come back.
+    @inline(__always)
+    func crosses(isOutward: Bool) {
+        let count = crossings.load(ordering: .relaxed)
+        if (count % 2 == 0) == isOutward { crossings.store(count &+ 1, ordering: .relaxed) }
+    }
 
     enum Step {
         /// As the one before.
@@ -215,9 +224,6 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
     }
 
     func wake() { monitor.withLock { _ in } }
-
-    /// The streaming thread is outside, with what it took.
-    var isDelivering: Bool { monitor.withLock(wakes: false) { $0.queue.isDelivering } }
 
     /// Nothing will be taken any more.
     var hasEnded: Bool { monitor.withLock(wakes: false) { $0.queue.hasEnded } }

@@ -77,7 +77,6 @@ final class SourceLifecycle<Handle: SourceHandling>: Sendable {
             switch change {
             case .nullToReady: try initialize()
             case .playingToPaused: stopSend()
-            case .pausedToReady: releaseStream()
             default: break
             }
             let result = parent()
@@ -141,14 +140,6 @@ final class SourceLifecycle<Handle: SourceHandling>: Sendable {
         gate.close()
         handle.stopSend()
         log("stopped")
-    }
-
-    /// Before the streaming thread is waited for. Where only the source stops, as a share's does in a graph that runs, a sink
-    /// may hold that thread for good: one that waits in PAUSED until others have their first buffers too.
-    private func releaseStream() {
-        guard gate.isDelivering, let element = gate.owner.element else { return }
-        element.sendFlush(true)
-        element.sendFlush(false, resetsTime: false)
     }
 
     /// READY→NULL.

@@ -100,6 +100,13 @@ final class BlockAssembler {
         timeline.begin(at: time)
     }
 
+    /// The same of sound that came then and says nothing itself: behind what went out before, where that was sent ahead.
+    func beginBehind(_ time: ClockTime) {
+        let end = timeline.time()
+        let isOfOneTime = end.nanoseconds <= time.nanoseconds + 1_000_000_000
+        begin(at: isOfOneTime ? max(time, end) : time)
+    }
+
     /// The sound has stopped, with all that belongs to it gone: a live stream's next block says itself when it is.
     func stop(isLive: Bool) { if isLive { timeline.end() } }
 
@@ -200,6 +207,8 @@ final class BlockAssembler {
         _ = resampler?.drain()
         (silence, excess) = (0, 0)
         drift.pause()
+        // Running time may be another behind it.
+        timeline.begin(at: .zero)
         timeline.end()
     }
 }

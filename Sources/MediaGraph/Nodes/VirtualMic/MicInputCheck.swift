@@ -1,10 +1,21 @@
-/// A microphone of a node's own has the place of what comes in at its `sink`: then that goes nowhere.
+/// A microphone of a node's own has the place of what comes in at its `sink`: then that goes nowhere. What edits sound needs
+/// some that comes in.
 struct MicInputCheck: DescriptionCheck {
     func problems(in element: DescribedElement) -> [Diagnostic] {
-        guard element.factory == VirtualMicElement.declaration.factoryName, element.isFed,
-            let handler = element.property("handler"), let name = handler.value,
-            HandlerRegistry.shared.has(.microphone, name), !HandlerRegistry.shared.has(.audioProcessor, name)
+        guard element.factory == VirtualMicElement.declaration.factoryName,
+            let handler = element.property("handler"), let name = handler.value
         else { return [] }
+        let (makes, edits) = (
+            HandlerRegistry.shared.has(.microphone, name), HandlerRegistry.shared.has(.audioProcessor, name)
+        )
+        if edits, !makes, !element.isFed {
+            return [
+                handler.diagnostic(
+                    "virtualmic's handler \(name) edits what comes in, and nothing does",
+                    hint: "put a source before it: autoaudiosrc ! audioconvert ! virtualmic handler=\(name)")
+            ]
+        }
+        guard makes, !edits, element.isFed else { return [] }
         let editors = HandlerRegistry.shared.handlers(.audioProcessor).map(\.name)
         return [
             handler.diagnostic(
@@ -12,6 +23,21 @@ struct MicInputCheck: DescriptionCheck {
                 hint: editors.isEmpty
                     ? "take one of the two away" : "what edits it is handler=\(editors.joined(separator: " or "))",
                 severity: .warning)
+        ]
+    }
+}
+
+/// Two channels leave a microphone only where it says so.
+struct MicChannelsCheck: DescriptionCheck {
+    func problems(in element: DescribedElement) -> [Diagnostic] {
+        guard element.factory == VirtualMicElement.declaration.factoryName, let handler = element.property("handler"),
+            let options = element.property("options"), let text = options.value,
+            let values = try? HandlerOptions(text, handler: handler.value ?? ""), values.text("channels") == "2",
+            !["true", "1", "yes", "t"].contains(element.property("stereo")?.value?.lowercased() ?? "false")
+        else { return [] }
+        return [
+            options.diagnostic("two channels are sent, and virtualmic has stereo=false", hint: "add stereo=true")
+                .narrowed(toOption: "channels")
         ]
     }
 }

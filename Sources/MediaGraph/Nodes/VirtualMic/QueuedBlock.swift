@@ -81,7 +81,7 @@ final class SentAudioFormat: SentFormatDescription {
             throw .invalidParameter(.init("channels", expected: "1 or 2", actual: "\(audio.channels)"))
         }
         guard audio.channels == 1 || rules.allowsStereo else {
-            throw .unsupported(.init("channels", expected: "1: the node has stereo=false", actual: "2"))
+            throw .unsupported(.init("channels", expected: "1, or stereo=true on the node", actual: "2"))
         }
         guard let info = AudioInfo(.s16, rate: Int(audio.rate), channels: Int(audio.channels)) else {
             throw .invalidParameter(.init("sample rate", expected: "one that GStreamer takes", actual: "\(audio.rate)"))

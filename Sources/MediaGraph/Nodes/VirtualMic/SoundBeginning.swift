@@ -8,8 +8,8 @@ import GStreamer
 /// latency, for that has the jitter in it. Belongs to the streaming thread.
 struct SoundBeginning {
     private(set) var blocks: [QueuedBlock] = []
-    /// When the first came.
-    private var first = ClockTime.zero
+    /// When the first and the last came.
+    private var (first, last) = (ClockTime.zero, ClockTime.zero)
     /// How long the blocks are together, in nanoseconds.
     private var duration = 0
     /// By how much later than where they follow on the first the blocks came, in nanoseconds, times their lengths.
@@ -17,16 +17,14 @@ struct SoundBeginning {
 
     var isEmpty: Bool { blocks.isEmpty }
 
-    /// Where the first block belongs, by all that have come.
-    private var mean: ClockTime {
-        ClockTime(nanoseconds: UInt64(max(0, Double(first.nanoseconds) + lateness / Double(max(duration, 1)))))
+    /// Where the first block belongs, by all that have come; by itself where they came at once, which is no jitter.
+    var time: ClockTime {
+        guard last.nanoseconds - first.nanoseconds >= UInt64(duration / 4) else { return first }
+        return ClockTime(nanoseconds: UInt64(max(0, Double(first.nanoseconds) + lateness / Double(max(duration, 1)))))
     }
 
-    /// The same, but not before `end`, up to which other sound went out, unless the first block came before that.
-    func time(after end: ClockTime) -> ClockTime { max(mean, min(first, end)) }
-
     /// When the first block is due at the latest.
-    func deadline(_ jitter: ClockTime) -> ClockTime { ClockTime(nanoseconds: mean.nanoseconds + jitter.nanoseconds) }
+    func deadline(_ jitter: ClockTime) -> ClockTime { ClockTime(nanoseconds: time.nanoseconds + jitter.nanoseconds) }
 
     /// More would come later than the first is due.
     func isComplete(_ jitter: ClockTime) -> Bool { UInt64(duration) >= jitter.nanoseconds }
@@ -34,6 +32,7 @@ struct SoundBeginning {
     mutating func add(_ block: QueuedBlock) {
         let arrival = block.access.presentationTimestamp ?? .zero
         if isEmpty { first = arrival }
+        last = max(first, arrival)
         let late = Double(arrival.nanoseconds) - Double(first.nanoseconds) - Double(duration)
         lateness += late * Double(block.weight)
         duration += block.weight

@@ -18,12 +18,12 @@ extension VirtualMicElement {
 
     /// Places and takes in what was held back. A result ends the stream.
     func endBeginning() -> FlowReturn? {
-        let time = beginning.time(after: assembler.timeline.time())
+        let time = beginning.time
         var blocks = beginning.take()[...]
         defer { for block in blocks { gate.lose(block) } }
         // Downstream may have asked for another format meanwhile.
         if let info = blocks.first?.format.info, assembler.needsFormat(info), !setFormat(info) { return .endOfStream }
-        assembler.begin(at: time)
+        assembler.beginBehind(time)
         while let block = blocks.popFirst() {
             if let flow = push(block) { return flow }
         }

@@ -208,6 +208,8 @@ final class VirtualMicElement: PushSource, ConfigurableElement, @unchecked Senda
     }
 
     override func create(_ buffer: inout Buffer?) -> FlowReturn {
+        gate.crosses(isOutward: false)
+        defer { gate.crosses(isOutward: true) }
         while true {
             if isFlushed.exchange(false, ordering: .acquiring) { flush() }
             if let piece = assembler.take(isLast: postponed != nil) {
@@ -315,7 +317,11 @@ final class VirtualMicElement: PushSource, ConfigurableElement, @unchecked Senda
                 return beginning.isComplete(jitter) ? endBeginning() : nil
             }
             let time = block.access.presentationTimestamp ?? .zero
-            assembler.begin(at: isLive || block.isGiven ? time : .zero)
+            if isLive, !block.isGiven {
+                assembler.beginBehind(time)
+            } else {
+                assembler.begin(at: block.isGiven ? time : .zero)
+            }
         case .silence(let frames):
             if !assembler.isFilling {
                 _ = assembler.finish()
