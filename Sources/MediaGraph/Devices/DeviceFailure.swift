@@ -35,7 +35,8 @@ enum DeviceFailure {
         default:
             guard error.domain == "gst-resource-error-quark" else { return nil }
             return wasRunning
-                ? .deviceGone(detail("it to stay plugged in")) : .noDevice(detail("a device that works; `mediagraph doctor` says what is missing"))
+                ? .deviceGone(detail("it to stay plugged in"))
+                : .noDevice(detail("a device that works; `mediagraph doctor` says what is missing"))
         }
     }
 

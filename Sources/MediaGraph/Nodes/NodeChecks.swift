@@ -6,8 +6,8 @@ enum NodeChecks {
     static let all: [any DescriptionCheck] = beforeRun + [FileCheck()]
     /// Those of what a run wouldn't say as well by itself.
     static let beforeRun: [any DescriptionCheck] = [
-        HandlerCheck(), HandlerFormatCheck(), DisplayCheck(), MaskCheck(), FontCheck(), MicInputCheck(), MicChannelsCheck(),
-        SessionNameCheck(),
+        HandlerCheck(), HandlerFormatCheck(), DisplayCheck(), MaskCheck(), FontCheck(), MicInputCheck(),
+        MicChannelsCheck(), SessionNameCheck(),
     ]
 
     /// What a node's pads take by its properties, where their templates say more.

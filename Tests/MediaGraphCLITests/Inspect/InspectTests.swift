@@ -88,14 +88,14 @@ import Testing
             for handler in HandlerRegistry.shared.handlers(kind) {
                 let output = try Program.run("inspect", handler.name).output
                 let lines = output.split(separator: "\n").filter {
-                    $0.hasPrefix("  \(kind.node) handler=\(handler.name)")
+                    $0.hasPrefix("  ") && $0.contains("\(kind.node) handler=\(handler.name)")
                 }
                 let line = try #require(lines.first)
                 let before: String
                 switch kind {
-                case .source, .microphone: before = ""
+                // The line of what edits a microphone's sound has its source.
+                case .source, .microphone, .audioProcessor: before = ""
                 case .audioConsumer: before = "audiotestsrc ! "
-                case .audioProcessor: before = "audiotestsrc ! audio/x-raw,format=S16LE,rate=48000,channels=1 ! "
                 case .processor, .consumer, .observer: before = "videotestsrc ! "
                 }
                 let after = [.consumer, .audioConsumer].contains(kind) ? "" : " ! fakesink"

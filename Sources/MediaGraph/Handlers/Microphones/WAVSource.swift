@@ -9,7 +9,7 @@ import Synchronization
 /// the nearest. A file that is cut off is played as far as it goes, with a warning.
 final class WAVSource: VirtualMic, NamedHandler {
     static let name = "wav"
-    static let summary = "Plays a WAV file: mixed to mono where stereo=false, at the nearest of the rates that may be sent"
+    static let summary = "Plays a WAV file, mixed to mono where stereo=false, at the nearest rate that may be sent"
     static let options = [HandlerOption("location", example: "speech.wav", isInput: true, "the file")]
 
     private let path: String
