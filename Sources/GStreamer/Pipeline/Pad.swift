@@ -16,6 +16,9 @@ public final class Pad: ObjectReference, @unchecked Sendable {
 
     public var isLinked: Bool { gst_pad_is_linked(pad) != 0 }
 
+    /// End-of-stream has gone through it, and no flush since.
+    public var hasEnded: Bool { pad.pointee.object.flags & GST_PAD_FLAG_EOS.rawValue != 0 }
+
     /// What the pad carries now.
     public var currentCaps: Caps? { gst_pad_get_current_caps(pad).map(Caps.init(taking:)) }
 

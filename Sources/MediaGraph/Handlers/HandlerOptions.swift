@@ -11,12 +11,14 @@ public final class HandlerOptions: Sendable {
     private let handler: String
     private let asked = Mutex<Set<String>>([])
 
+    static let syntax = #"key=value, separated by commas; a value with spaces or commas in it needs quotes, \"a b\""#
+
     /// `text` is empty where there are no options.
     public init(_ text: String, handler: String) throws(MediaGraphError) {
         self.handler = handler
         guard let structure = Self.parse(text) else {
             throw .invalidParameter(
-                .init("options of \(handler)", expected: "key=value, separated by commas", actual: "\"\(text)\""))
+                .init("options of \(handler)", expected: Self.syntax, actual: "\"\(text)\""))
         }
         self.structure = structure
     }

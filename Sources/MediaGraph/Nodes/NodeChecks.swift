@@ -81,7 +81,7 @@ struct HandlerCheck: DescriptionCheck {
         if let options, options.value == nil { return [] }
         let text = options?.value ?? ""
         guard let keys = HandlerOptions.keys(in: text) else {
-            return [options?.diagnostic("can't read options \"\(text)\"", hint: "key=value, separated by commas")]
+            return [options?.diagnostic("can't read options \"\(text)\"", hint: HandlerOptions.syntax)]
                 .compactMap(\.self)
         }
         let names = entry.options.map(\.name)

@@ -47,6 +47,7 @@ struct ProblemEvent: Encodable {
     var message: String
     var detail: String?
     var formatConflict: String?
+    var incompleteFiles: [String]?
 }
 
 /// A diagnostic among the lines of `run --json`.

@@ -133,7 +133,8 @@ struct JSONReporter: RunReporter {
         print(
             ProblemEvent(
                 element: failure.element, factory: failure.factory, message: failure.message,
-                detail: failure.detail, formatConflict: failure.formatConflict))
+                detail: failure.detail, formatConflict: failure.formatConflict,
+                incompleteFiles: failure.incompleteFiles.isEmpty ? nil : failure.incompleteFiles))
     }
 
     mutating func end(_ summary: RunSummary) {

@@ -80,5 +80,6 @@ extension DiagnosticReport {
     func failed(_ failure: RunFailure) {
         error(failure.text)
         if let conflict = failure.formatConflict { StandardStreams.printError("  \(TextWidth.printable(conflict))") }
+        for file in failure.incompleteFiles { warning("\(file) may be incomplete: its stream hadn't ended") }
     }
 }

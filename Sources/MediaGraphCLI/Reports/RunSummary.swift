@@ -88,6 +88,8 @@ struct RunFailure: Sendable {
     var factory: String?
     var message: String
     var detail: String?
+    /// Of other branches: what they wrote may not be readable.
+    var incompleteFiles: [String] = []
 
     /// A start or a stop that doesn't return; `elements` are those that it waits for.
     init(hangingIn elements: [(name: String, factory: String?)], isStarting: Bool) {

@@ -18,6 +18,8 @@ struct GraphRun {
     static let finishLimit = Duration.seconds(5)
     /// The same before the graph is PLAYING, when hardly anything flows that could be cut off.
     static let startLimit = Duration.seconds(1)
+    /// How long other branches' files have to be finished behind an error.
+    static let fileLimit = Duration.seconds(1)
     /// How long a graph has to stop when it is forced to; then the program ends without it.
     static let stopLimit = Duration.seconds(2)
 
@@ -153,7 +155,9 @@ struct GraphRun {
             await monitor.end(.readerGone, status)
             return status
         }
-        await monitor.end(.error, .failure, failure: RunFailure(error, formatConflict: await graph.formatConflict))
+        var report = RunFailure(error, formatConflict: await graph.formatConflict)
+        report.incompleteFiles = await graph.finishFiles(within: Self.fileLimit)
+        await monitor.end(.error, .failure, failure: report)
         return .failure
     }
 

@@ -21,6 +21,23 @@ import Testing
         #expect(run.errors.contains("error: reader (filesrc): Resource not found. [No such file \"/no/such/file\"]\n"))
     }
 
+    @Test("GR-3 behind an error in one branch the files of the others are finished")
+    func otherBranches() throws {
+        let folder = TemporaryFolder()
+        let path = folder.path("sound.wav")
+        let run = try Program.run(
+            "run", "-q",
+            """
+            virtualmic handler=tone ! tee name=t  t. ! queue ! wavenc ! filesink location=\(path)
+            t. ! queue ! identity error-after=30 ! fakesink
+            """)
+        #expect(run.status == 1 && run.errors == "error: identity0: Failed after iterations as requested.\n")
+        // wavenc writes the length when its stream ends.
+        let header = try Data(contentsOf: URL(fileURLWithPath: path))
+        let length = header[40..<44].reversed().reduce(0) { $0 << 8 | Int($1) }
+        #expect(length > 0 && length == header.count - 44)
+    }
+
     @Test("GR-3 a failed negotiation is told with what both sides can do")
     func negotiation() throws {
         let folder = TemporaryFolder()

@@ -18,7 +18,7 @@ import Testing
     @Test("GR-5 what can't be read as options is refused", arguments: ["frames", "=5", "a=\"open", "a b=c", ","])
     func unreadable(_ text: String) {
         let error = #expect(throws: MediaGraphError.self) { try HandlerOptions(text, handler: "h") }
-        #expect(error?.description == "options of h: expected key=value, separated by commas, got \"\(text)\"")
+        #expect(error?.description == "options of h: expected \(HandlerOptions.syntax), got \"\(text)\"")
     }
 
     @Test("no options are no error", arguments: ["", "  "])
