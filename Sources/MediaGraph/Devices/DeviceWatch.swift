@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import GStreamer
+import Glibc
 import Synchronization
 
 /// Tells what comes and goes: providers that watch say when to look again, and for the others the places where the kernel shows
@@ -56,11 +57,16 @@ final class DeviceWatch: Sendable {
         guard !state.withLock({ $0.isStopped }) else { return }
         // What is said from here on is looked after once more.
         let places = Places.now
-        let areCardsOthers = state.withLock { state in
+        let before = state.withLock { state in
             defer { (state.isLooking, state.places) = (false, places) }
-            return state.places.map { $0.sound != places.sound } ?? false
+            return state.places
         }
-        if areCardsOthers { SharedDeviceMonitor.shared.restart() }
+        if let before {
+            let areServersOthers = before.servers != places.servers
+            if areServersOthers || before.sound != places.sound { SharedDeviceMonitor.shared.restart() }
+            // One that has just come may not answer yet.
+            if areServersOthers { restartLater() }
+        }
         let now = DeviceProbe.list()
         let (gone, come) = state.withLock { state in
             let ids = Set(now.map(\.id))
@@ -73,6 +79,14 @@ final class DeviceWatch: Sendable {
         for device in come { changed(.added(device)) }
     }
 
+    private func restartLater() {
+        queue.asyncAfter(deadline: .now() + 1) { [weak self] in
+            guard let self, !state.withLock({ $0.isStopped }) else { return }
+            SharedDeviceMonitor.shared.restart()
+            look()
+        }
+    }
+
     private func comparePlacesLater() {
         queue.asyncAfter(deadline: .now() + 1) { [weak self] in
             guard let self, !state.withLock({ $0.isStopped }) else { return }
@@ -81,11 +95,14 @@ final class DeviceWatch: Sendable {
         }
     }
 
-    /// V4L2's device files, ALSA's list of streams, and the X servers' sockets.
+    /// V4L2's device files, ALSA's list of streams, and the sockets of X and sound servers. The provider of a sound server that
+    /// has ended never looks for another.
     private struct Places: Sendable, Equatable {
         var cameras: [String]
         var sound: String
         var screens: [String]
+        /// A new server makes a new socket.
+        var servers: [String]
 
         static var now: Places {
             func files(_ folder: String) -> [String] {
@@ -94,7 +111,25 @@ final class DeviceWatch: Sendable {
             return Places(
                 cameras: files("/dev").filter { $0.hasPrefix("video") },
                 sound: (try? String(contentsOfFile: "/proc/asound/pcm", encoding: .utf8)) ?? "",
-                screens: files("/tmp/.X11-unix"))
+                screens: files("/tmp/.X11-unix"),
+                servers: soundServers.compactMap { path in
+                    let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+                    return attributes.map {
+                        "\(path) \($0[.systemFileNumber] ?? 0) \($0[.creationDate] ?? $0[.modificationDate] ?? 0)"
+                    }
+                })
         }
+
+        /// Of PulseAudio, and what stands in for it, and of PipeWire.
+        private static let soundServers: [String] = {
+            let environment = ProcessInfo.processInfo.environment
+            let folder = environment["XDG_RUNTIME_DIR"] ?? "/run/user/\(getuid())"
+            // As `{machine}unix:/path tcp:host`.
+            let named = (environment["PULSE_SERVER"] ?? "").split(separator: " ").compactMap { server in
+                server.range(of: "unix:").map { String(server[$0.upperBound...]) }
+                    ?? (server.hasPrefix("/") ? String(server) : nil)
+            }
+            return named + ["\(folder)/pulse/native", "\(folder)/pipewire-0"]
+        }()
     }
 }

@@ -56,6 +56,8 @@ struct DevicesCommand: AsyncParsableCommand {
             return
         }
         let changes = MediaDevices.changes
+        // Where there is nothing yet it would look as if it hung.
+        if !json, isatty(STDERR_FILENO) == 1 { StandardStreams.printError("watching for devices, Ctrl-C ends it") }
         let reading = Task {
             for await change in changes {
                 let isRead = json ? JSONLine.print(Change(change)) : write(text.change(change))

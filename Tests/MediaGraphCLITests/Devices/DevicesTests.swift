@@ -80,6 +80,38 @@ import Testing
         #expect(headset.count == 2, "\(headset)")
     }
 
+    @Test("DV-4 devices --watch sees a sound server that comes later, ends, and comes back")
+    func watchesServers() throws {
+        let run = try Self.shell(
+            """
+            log=$SOUND_DIR/log
+            export PULSE_SERVER=unix:$SOUND_DIR/later
+            mediagraph devices --watch --json >"$log" & watch=$!
+            trap 'kill $watch $(jobs -p) 2>/dev/null || true' EXIT
+            waits() {
+                for _ in $(seq 1200); do if [ "$(grep -c "$1" "$log")" = "$2" ]; then return; fi; sleep 0.05; done
+                echo "waited for $1 $2 times" >&2; cat "$log" >&2; exit 9
+            }
+            starts() {
+                HOME=$SOUND_DIR XDG_RUNTIME_DIR=$SOUND_DIR pulseaudio -n --daemonize=no --exit-idle-time=-1 \
+                    --use-pid-file=no --disallow-exit --log-target=null \
+                    -L "module-native-protocol-unix auth-anonymous=1 socket=$SOUND_DIR/later" \
+                    -L "module-null-sink sink_name=headset" & server=$!
+            }
+            sleep 1
+            for round in 1 2; do
+                starts
+                waits '"path":"headset".*"added"' $round
+                kill $server
+                wait $server || true
+                waits '"path":"headset".*"removed"' $round
+            done
+            kill -TERM $watch
+            wait $watch
+            """)
+        #expect(run.status == 0, "\(run.errors)")
+    }
+
     @Test("GR-4 without servers and drivers there are no devices, and that is no error")
     func none() throws {
         let run = try Program.run(

@@ -47,22 +47,17 @@ import Testing
 
     @Test("SP-1 a stream that ends before it has a format is an end like any other, live and not")
     func endsWithoutFormat() async throws {
-        let folder = try TemporaryFolder()
-        // No samples behind the header.
-        let file = try folder.write(
-            "empty.wav",
-            [UInt8](
-                "RIFF\u{24}\0\0\0WAVEfmt \u{10}\0\0\0\u{1}\0\u{1}\0\u{40}\u{1F}\0\0\u{40}\u{1F}\0\0\u{1}\0\u{8}\0data\0\0\0\0"
-                    .utf8))
         for pace in ["live", "fast"] {
-            let empty = "virtualmic pace=\(pace) handler=wav options=\"location=\(file)\" ! ears.user_bob"
+            let empty = "virtualmic name=empty pace=\(pace) ! ears.user_bob"
             let alone = try Graph("virtualspeaker name=ears handler=count \(empty)")
+            try alone.virtualMic("empty").attach(RecordingMic(onStart: { $0.endOfStream() }))
             guard case .endOfStream = try await alone.run() else { throw Failure() }
             let beside = try Graph(
                 """
                 virtualspeaker name=ears handler=count \(empty) \
                 virtualmic pace=\(pace) handler=tone options="seconds=0.1" ! ears.user_anna
                 """)
+            try beside.virtualMic("empty").attach(RecordingMic(onStart: { $0.endOfStream() }))
             guard case .endOfStream = try await beside.run() else { throw Failure() }
             #expect(try beside.virtualSpeaker("ears").statistics.frames > 0)
         }

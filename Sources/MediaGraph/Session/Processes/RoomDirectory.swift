@@ -77,10 +77,11 @@ package struct RoomDirectory: Sendable {
         try Self.prepare(base)
         return try withLock { () throws(MediaGraphError) in
             for room in Self.files(base) where room != Self.lockName { Self.tidy("\(base)/\(room)") }
-            try Self.prepare(path)
             let endpoint = (endpoints.max() ?? 0) + 1
             let place = place(of: endpoint)
+            // Before there is a folder that nobody could use.
             try Self.check(place)
+            try Self.prepare(path)
             do throws(LocalSocket.Failure) { return (endpoint, try LocalSocket.listening(at: place)) } catch {
                 throw .notPermitted(.init(place, expected: "a socket", actual: "\(error)"))
             }
