@@ -165,6 +165,8 @@ public final class LocalSocket: @unchecked Sendable {
             }
             g_free(messages)
             if let message { return (message, descriptor) }
+            // Of an empty message.
+            if let descriptor { closeFile(descriptor) }
             let isEmpty = g_error_matches(error, g_io_error_quark(), Int32(G_IO_ERROR_WOULD_BLOCK.rawValue)) != 0
             free(error)
             guard isEmpty else { return nil }

@@ -326,6 +326,8 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
         if let input = state.withLock({ state in
             state.inputs.firstIndex { $0.pad.isSame(as: pad) }.map { state.inputs.remove(at: $0) }
         }) {
+            // What is on its way in comes to its end first: it would begin the stream anew behind its end.
+            pad.deactivate()
             input.publisher.join(nil)
             remove(pad)
             remove(input.publisher.appSink)

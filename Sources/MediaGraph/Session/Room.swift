@@ -74,15 +74,23 @@ final class Room: Sendable {
     /// Those who are there are told of the new one, and the new one of them. Throws `alreadyInUse` for a name that somebody
     /// has, in whatever process.
     func join(_ member: any RoomMember) throws(MediaGraphError) {
-        let (reach, remote) = try door.withLock { _ throws(MediaGraphError) in try enter(member) }
+        let (reach, remote, hasMoved) = try door.withLock { _ throws(MediaGraphError) in try enter(member) }
+        // By another process: what was the user's there has ended.
+        if hasMoved { remoteLeft(member.user) }
         let others = state.withLock { $0.others(than: member.user) }
         for other in others { other.joined(member.user) }
-        for user in (others.map(\.user) + remote).sorted() { member.joined(user) }
-        for key in state.withLock({ $0.sending }) { member.streamChanged(key, isOn: true) }
+        let users = (others.map(\.user) + remote).sorted()
+        for user in users { member.joined(user) }
+        let sending = state.withLock { $0.sending }
+        for key in sending { member.streamChanged(key, isOn: true) }
+        // What ended meanwhile was told before it was known of.
+        let (present, isSent) = (Set(self.users), state.withLock { $0.sending })
+        for key in sending.subtracting(isSent) { member.streamChanged(key, isOn: false) }
+        for user in users where !present.contains(user) { member.left(user) }
         if case .nobody(let error) = reach { member.isAlone(because: error) }
     }
 
-    private func enter(_ member: any RoomMember) throws(MediaGraphError) -> (Reach, remote: [String]) {
+    private func enter(_ member: any RoomMember) throws(MediaGraphError) -> (Reach, remote: [String], hasMoved: Bool) {
         let isFree = state.withLock { state in
             guard state.members[member.user] == nil else { return false }
             state.members[member.user] = member
@@ -90,8 +98,11 @@ final class Room: Sendable {
         }
         guard isFree else { throw .nameTaken(member.user, in: name) }
         let reach = reach()
-        guard case .others(let link) = reach else { return (reach, []) }
-        do throws(MediaGraphError) { return (reach, try link.join(member.user)) } catch {
+        guard case .others(let link) = reach else { return (reach, [], false) }
+        do throws(MediaGraphError) {
+            let (others, hasMoved) = try link.join(member.user)
+            return (reach, others, hasMoved)
+        } catch {
             state.withLock { $0.members[member.user] = nil }
             unlinkIfEmpty()
             throw error

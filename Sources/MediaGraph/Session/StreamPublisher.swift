@@ -14,6 +14,8 @@ final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
     private let target = Mutex(Target())
     /// Counts what makes an announcement old: another target, and PLAYING that begins anew, with another base time.
     private let version = Atomic<Int>(0)
+    /// Counts the streams that have begun: one that begins anew knows nothing of what it was told before.
+    private let beginnings = Atomic<Int>(0)
     /// `MirrorMode`: which frames are to be flipped, of the preview and of those that the others get.
     private let mirror = Atomic<Int32>(MirrorMode.none.rawValue)
     private var announced: Announced?
@@ -41,7 +43,9 @@ final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
         var segment: Segment
         var clock: Clock
         var base: ClockTime
+        var latency: ClockTime
         var version: Int
+        var beginning: Int
 
         func includes(_ stream: RoomStream) -> Bool { room === stream || preview === stream }
     }
@@ -78,6 +82,7 @@ final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
             statistics.reset()
             new.stream.begin(owner)
         }
+        beginnings.wrappingAdd(1, ordering: .releasing)
         version.wrappingAdd(1, ordering: .releasing)
     }
 
@@ -89,6 +94,7 @@ final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
         }
         old?.end()
         preview?.begin()
+        beginnings.wrappingAdd(1, ordering: .releasing)
         version.wrappingAdd(1, ordering: .releasing)
     }
 
@@ -136,6 +142,7 @@ final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
 
     /// What is new goes ahead of the buffer.
     private func announce(_ sample: borrowing Sample, _ buffer: BufferAccess, _ version: Int) -> FlowReturn {
+        let beginning = beginnings.load(ordering: .acquiring)
         let (place, preview) = target.withLock { ($0.place, $0.preview) }
         guard place != nil || preview != nil, let caps = sample.caps else { return .ok }
         guard let segment = sample.segment, let clock = appSink.clock, let base = appSink.baseTime else {
@@ -148,14 +155,14 @@ final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
             statistics.countDrop()
             return .ok
         }
+        let latency = appSink.staticPad("sink")?.upstreamLatency()?.minimum ?? .zero
         let new = Announced(
             room: place?.stream, preview: preview, caps: caps, capsIdentity: caps.identity, segment: segment,
-            clock: clock, base: base, version: version)
-        let latency = appSink.staticPad("sink")?.upstreamLatency()?.minimum ?? .zero
+            clock: clock, base: base, latency: latency, version: version, beginning: beginning)
         for stream in [new.preview, new.room].compactMap({ $0 }) {
-            let known = announced.flatMap { $0.includes(stream) ? $0 : nil }
+            let known = announced.flatMap { $0.includes(stream) && $0.beginning == beginning ? $0 : nil }
             if !(known.map { sample.hasCaps(at: $0.capsIdentity) } ?? false) { stream.setCaps(caps) }
-            if known?.segment != segment || known?.base != base || known?.clock != clock {
+            if known?.segment != segment || known?.base != base || known?.clock != clock || known?.latency != latency {
                 stream.setTiming(StreamTiming(segment: segment, clock: clock, baseTime: base, latency: latency))
             }
         }

@@ -343,6 +343,24 @@ import Testing
         #expect("\(end)" == "\(GraphEnd.endOfStream)")
     }
 
+    @Test("SH-3 a paused share ends when the graph is asked to, played or not", arguments: [true, false])
+    func pausedEnd(hasPlayed: Bool) async throws {
+        let graph = try Graph(
+            """
+            sharesource name=s handler=counter audio-handler=tone paused=\(!hasPlayed)
+            s. ! rawdatapipe name=p  s.audio ! fakesink async=false
+            """)
+        let pipe = try graph.rawDataPipe("p")
+        try pipe.receive { _ in }
+        try await graph.start()
+        if hasPlayed {
+            #expect(try await eventually { pipe.statistics.frames > 0 })
+            try await graph.shareSource("s").pause()
+        }
+        let end = await graph.finish(within: .seconds(60))
+        #expect("\(end)" == "\(GraphEnd.endOfStream)")
+    }
+
     @Test("SH-1 handlers by name: a video source's for the picture and a microphone's for the sound")
     func byName() async throws {
         let graph = try Graph(

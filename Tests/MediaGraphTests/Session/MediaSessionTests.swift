@@ -198,6 +198,43 @@ import Testing
         #expect(warnings.contains { $0.contains("can't take this user's stream") }, "\(warnings)")
     }
 
+    @Test("SE-1 a publisher that was in READY plays on with the very same caps, for old and new readers")
+    func playsOn() async throws {
+        let room = "\"\(#function)\""
+        let bob = try Pipeline(
+            parsing: """
+                mediasession name=call room=\(room) user=bob
+                appsrc name=s is-live=true format=time do-timestamp=true
+                    caps=video/x-raw,format=I420,width=16,height=16,framerate=30/1 ! call.camera
+                """)
+        let source = try #require(bob.element(named: "s").flatMap(AppSource.init(wrapping:)))
+        let (old, new) = (Log<Bool>(), Log<Bool>())
+        func reader(_ user: String, _ log: Log<Bool>) throws -> Graph {
+            let graph = try Graph(
+                "mediasession name=call room=\(room) user=\(user)  call.video_bob ! rawdatapipe name=pipe")
+            try graph.rawDataPipe("pipe").receive { _ in log.add(true) }
+            return graph
+        }
+        let staying = try reader("alice", old)
+        try await staying.start()
+        func sends(until condition: () -> Bool) -> Bool {
+            waitUntil {
+                if let buffer = Buffer(filledWith: 9, count: 16 * 16 * 3 / 2) { source.push(buffer) }
+                return condition()
+            }
+        }
+        bob.setState(.playing)
+        #expect(sends { !old.all.isEmpty })
+        bob.setState(.ready)
+        let before = old.all.count
+        let coming = try reader("carol", new)
+        try await coming.start()
+        bob.setState(.playing)
+        #expect(sends { !new.all.isEmpty && old.all.count > before })
+        for graph in [staying, coming] { await graph.stop() }
+        bob.setState(.null)
+    }
+
     @Test("SE-1 a second user of one name is refused with the name, and may come when the first has gone")
     func sameName() async throws {
         let room = "\"\(#function)\""

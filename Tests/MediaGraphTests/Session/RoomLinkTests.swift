@@ -233,6 +233,25 @@ import Testing
         for link in [late, early] { link.stop() }
     }
 
+    @Test("SE-1 a user who moves to a process that hasn't heard of the end yet is here, and stays")
+    func moved() throws {
+        let (first, second) = (Other(), Other())
+        let (early, late) = try Self.links(#function, first, second)
+        // What comes of the other process waits; the name is free before that is told.
+        first.isStuck.store(true, ordering: .releasing)
+        late.streamChanged(StreamKey(user: "alice", kind: .camera), isOn: true)
+        late.leave("alice")
+        let (others, hasMoved) = try early.join("alice")
+        #expect(others == [] && hasMoved && early.remoteUsers == [])
+        first.isStuck.store(false, ordering: .releasing)
+        #expect(waitUntil { second.users.all == ["bob", "alice"] })
+        // Anything behind what was late: then that has been heard.
+        _ = try late.join("carol")
+        #expect(waitUntil { first.users.all.last == "carol" })
+        #expect(first.users.all == ["alice", "carol"])
+        for link in [late, early] { link.stop() }
+    }
+
     @Test("SE-4 what finds no room in a full socket waits for it in order, and no buffer takes the room from it")
     func fullSocket() throws {
         let folder = try TemporaryFolder()

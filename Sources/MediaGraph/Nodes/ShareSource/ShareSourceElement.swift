@@ -68,7 +68,9 @@ final class ShareSourceElement: BinElement, ConfigurableElement, @unchecked Send
     override class var speaksForChildren: Bool { true }
     override class var hearsEndOfStream: Bool { true }
 
-    override func endOfStreamRequested() { for stream in [video, audio] { stream.endIfIdle() } }
+    override func endOfStreamRequested() {
+        for stream in [video, audio] { stream.endIfIdle(isPaused: settings.current.isPaused) }
+    }
 
     private static let door = NodeDoor.make(
         source: { element, source, error in

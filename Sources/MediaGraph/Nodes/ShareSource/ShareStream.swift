@@ -37,9 +37,9 @@ final class ShareStream: Sendable {
     /// In NULL.
     func attached(_ isAttached: Bool) { self.isAttached.store(isAttached, ordering: .relaxed) }
 
-    /// One that nobody sends would never end, and its sink, and the graph with it, wait for that.
-    func endIfIdle() {
-        guard source.state == .null, let pad = pad.withLock({ $0 }), pad.pad.isLinked else { return }
+    /// One that nobody sends, or not while it is paused, would never end, and its sink, and the graph with it, wait for that.
+    func endIfIdle(isPaused: Bool) {
+        guard source.state == .null || isPaused, let pad = pad.withLock({ $0 }), pad.pad.isLinked else { return }
         pad.endEmptyStream()
     }
 

@@ -107,13 +107,17 @@ final class RoomLink: Sendable {
 
     // MARK: This process's users
 
-    /// Throws `alreadyInUse` while another process has the name. Answers who else is there.
-    func join(_ user: String) throws(MediaGraphError) -> [String] {
+    /// Throws `alreadyInUse` while another process has the name. Answers who else is there, and whether the user was there by
+    /// another process, which has given the name back and hasn't said so yet.
+    func join(_ user: String) throws(MediaGraphError) -> (others: [String], hasMoved: Bool) {
         guard let claim = try directory.claim(user) else { throw .nameTaken(user, in: directory.room) }
         return state.withLock { state in
             state.users[user] = claim
+            state.claims[user] = nil
+            let hasMoved = state.remote.removeValue(forKey: user) != nil
+            for key in state.reading.keys where key.user == user { state.reading[key] = nil }
             for peer in state.peers { peer.send(.joined(user)) }
-            return state.remote.keys.sorted()
+            return (state.remote.keys.sorted(), hasMoved)
         }
     }
 
@@ -166,8 +170,11 @@ final class RoomLink: Sendable {
 
     /// The room is told who has the user now: of another than before, that the one left and the other came.
     private func settle(_ user: String) {
-        let (old, new, isStopped) = state.withLock { ($0.remote[user], $0.claims[user]?.last, $0.isStopped) }
-        guard old !== new, !isStopped else { return }
+        // Who is here by now isn't there any more, whatever is still said of that.
+        let (old, new, isDone) = state.withLock {
+            ($0.remote[user], $0.claims[user]?.last, $0.isStopped || $0.users[user] != nil)
+        }
+        guard old !== new, !isDone else { return }
         if old != nil {
             state.withLock { state in
                 state.remote[user] = nil

@@ -46,8 +46,10 @@ struct SharedBuffer: Sendable, Hashable {
 
 extension SharedBuffer {
     init(_ buffer: BufferAccess, in memory: UInt64, capacity: Int, timing: StreamTiming?) {
+        // Once for both timestamps: where the clocks are two, each look at them differs a little.
+        let segment = timing?.segment(in: .system, baseTime: .zero)
         func moment(_ timestamp: ClockTime?) -> UInt64? {
-            timestamp.flatMap { timing?.moment(of: $0) }?.nanoseconds
+            timestamp.flatMap { segment?.runningTime(of: $0) }?.nanoseconds
         }
         self.init(
             memory: memory, capacity: capacity, length: buffer.size, moment: moment(buffer.presentationTimestamp),
