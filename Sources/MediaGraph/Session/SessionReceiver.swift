@@ -167,9 +167,11 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
     private func announce(_ format: StreamFormat) {
         shown.format = format
         shown.scaler = nil
-        shown.isRefused = !downstreamAccepts(format.caps)
+        let taken = sourcePad.peerCaps()
+        // Bins answer ACCEPT_CAPS by their templates, which say more than they take as they are set up.
+        shown.isRefused = !downstreamAccepts(format.caps) || taken?.canIntersect(format.caps) == false
         guard !shown.isRefused else {
-            let taken = sourcePad.peerCaps().map { "\($0)" } ?? "nothing"
+            let taken = taken.map { "\($0)" } ?? "nothing"
             postWarning(
                 .notNegotiated, "\(name): downstream can't take this user's stream",
                 debug: "not-negotiated: the user sends \(format.caps); downstream takes \(taken)")

@@ -198,6 +198,37 @@ import Testing
         #expect(warnings.contains { $0.contains("can't take this user's stream") }, "\(warnings)")
     }
 
+    @Test("SE-4 another user's encoded stream costs a pipe that takes raw video that stream alone, and is a warning")
+    func encodedForRaw() async throws {
+        let room = "\"\(#function)\""
+        let reader = try Graph(
+            """
+            mediasession name=call room=\(room) user=alice
+            call.video_bob ! rawdatapipe handler=count  call.video_carol ! rawdatapipe name=carol
+            """)
+        let log = Log<String>()
+        try reader.rawDataPipe("carol").attach(Recorder(log: log))
+        let events = reader.events
+        try await reader.start()
+        let bob = try Graph(
+            """
+            videotestsrc is-live=true ! video/x-raw,width=64,height=48 ! vp8enc deadline=1 ! call.camera
+            mediasession name=call room=\(room) user=bob
+            """)
+        try await bob.start()
+        #expect(waitUntil { NodeCounts(try! reader.element("call"))!.dropped > 3 })
+        let (carol, carols) = try publisher("carol", room: room)
+        try await carol.start()
+        for count in 1...3 {
+            try Self.send(carols)
+            #expect(waitUntil { log.all.count == count + 1 })
+        }
+        for graph in [reader, bob, carol] { await graph.stop() }
+        var warnings: [String] = []
+        for await event in events { if case .warning(let problem) = event { warnings.append("\(problem)") } }
+        #expect(warnings.count { $0.contains("can't take this user's stream") } == 1, "\(warnings)")
+    }
+
     @Test("SE-1 a publisher that was in READY plays on with the very same caps, for old and new readers")
     func playsOn() async throws {
         let room = "\"\(#function)\""
