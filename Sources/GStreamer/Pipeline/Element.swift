@@ -152,9 +152,7 @@ public class Element: ObjectReference, @unchecked Sendable {
     /// Without the element's state lock, which `gst_element_send_event` holds: a sink that is flushed posts messages, for
     /// which a bin takes its own, while a change of state may hold that and wait for this.
     public func sendFlush(_ isStarting: Bool) {
-        let type = UnsafeMutableRawPointer(element).assumingMemoryBound(to: GTypeInstance.self).pointee.g_class!
-        let functions = UnsafeMutableRawPointer(type).assumingMemoryBound(to: GstElementClass.self)
-        _ = functions.pointee.send_event(
+        _ = element.elementClass.pointee.send_event(
             element, isStarting ? gst_event_new_flush_start() : gst_event_new_flush_stop(1))
     }
 

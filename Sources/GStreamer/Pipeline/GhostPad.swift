@@ -224,9 +224,6 @@ extension GhostPad.Event {
 }
 
 extension GhostPad {
-    /// Lets nothing in any more, and waits for what is under way. Not on its streaming thread.
-    public func deactivate() { gst_pad_set_active(raw, 0) }
-
     /// Ends a stream that nobody sends: one that never began is an empty one then.
     public func endEmptyStream() {
         guard gst_pad_get_sticky_event(raw, GST_EVENT_STREAM_START, 0).map({ gst_event_unref($0) }) == nil else {

@@ -108,8 +108,7 @@ open class BinElement: ElementImplementation, ParentClass, @unchecked Sendable {
     /// A sink pad of the bin's own that leads nowhere yet, by the pad template of that name. `prepare` has it before anybody
     /// else can.
     public func addSinkPad(_ name: String, template: String, _ prepare: (GhostPad) -> Void) -> GhostPad {
-        let klass = UnsafeMutableRawPointer(instance.element.pointee.object.object.g_type_instance.g_class!)
-            .assumingMemoryBound(to: GstElementClass.self)
+        let klass = instance.element.elementClass
         let ghost = gst_ghost_pad_new_no_target_from_template(
             name, gst_element_class_get_pad_template(klass, template))!
         let pad = GhostPad(ghost)
@@ -141,8 +140,7 @@ extension ElementInstance {
 
     /// One that stands for no child yet, by the pad template of its name.
     public func addGhostPad(_ name: String) -> GhostPad {
-        let klass = UnsafeMutableRawPointer(element.pointee.object.object.g_type_instance.g_class!)
-            .assumingMemoryBound(to: GstElementClass.self)
+        let klass = element.elementClass
         let ghost = gst_ghost_pad_new_no_target_from_template(
             name, gst_element_class_get_pad_template(klass, name))!
         gst_element_add_pad(element, ghost)
@@ -150,8 +148,7 @@ extension ElementInstance {
     }
 
     func addGhostPad(_ name: String, template: String, target: Pad) -> GhostPad {
-        let klass = UnsafeMutableRawPointer(element.pointee.object.object.g_type_instance.g_class!)
-            .assumingMemoryBound(to: GstElementClass.self)
+        let klass = element.elementClass
         let template = gst_element_class_get_pad_template(klass, template)
         let ghost = gst_ghost_pad_new_from_template(name, target.pad, template)!
         // A pad that comes while data flows must be active before it is there.

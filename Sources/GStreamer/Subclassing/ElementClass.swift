@@ -234,3 +234,11 @@ extension ElementClass {
         implementation(of: UnsafeMutableRawPointer(element)) as! E
     }
 }
+
+extension UnsafeMutablePointer<GstElement> {
+    /// `GST_ELEMENT_GET_CLASS`.
+    var elementClass: UnsafeMutablePointer<GstElementClass> {
+        UnsafeMutableRawPointer(pointee.object.object.g_type_instance.g_class!)
+            .assumingMemoryBound(to: GstElementClass.self)
+    }
+}

@@ -1,7 +1,6 @@
 import Dispatch
 import Foundation
 import GStreamer
-import Glibc
 import Synchronization
 
 /// Tells what comes and goes: providers that watch say when to look again, and for the others the places where the kernel shows

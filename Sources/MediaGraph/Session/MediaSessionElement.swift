@@ -326,10 +326,9 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
         if let input = state.withLock({ state in
             state.inputs.firstIndex { $0.pad.isSame(as: pad) }.map { state.inputs.remove(at: $0) }
         }) {
-            // What is on its way in comes to its end first: it would begin the stream anew behind its end.
-            pad.deactivate()
-            input.publisher.join(nil)
+            // First, for that waits for what is on its way in, which would begin the stream anew behind its end.
             remove(pad)
+            input.publisher.join(nil)
             remove(input.publisher.appSink)
             input.publisher.appSink.removeDelegate()
             return

@@ -24,8 +24,7 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         var follower: ClockFollower?
         var run = 0
         var isOn = false
-        /// Of the frame before.
-        var number: UInt64?
+        var order = StreamReader.FrameOrder()
     }
 
     private let reader = Mutex<StreamReader?>(nil)
@@ -133,11 +132,10 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
     private func placed(_ buffer: consuming Buffer, _ number: UInt64) -> Buffer {
         var buffer = buffer
         if let follower = shown.follower { buffer = follower.follow(buffer) }
-        if let before = shown.number, number != before + 1 {
+        if shown.order.hasGap(before: number) {
             buffer = buffer.writable()
             buffer.access.markDiscontinuous()
         }
-        shown.number = number
         return buffer
     }
 

@@ -35,6 +35,16 @@ final class StreamReader: Sendable {
     /// As many as no reader has waiting that isn't stuck.
     private static let signalBound = 32
 
+    /// Tells by the numbers of the frames that come whether others were lost before one.
+    struct FrameOrder: Sendable {
+        private var last: UInt64?
+
+        mutating func hasGap(before number: UInt64) -> Bool {
+            defer { last = number }
+            return last.map { number != $0 + 1 } ?? false
+        }
+    }
+
     struct Frame: Sendable {
         let buffer: UnmanagedBuffer
         /// Which of the stream's it is: the same for every reader.

@@ -27,13 +27,6 @@ struct StreamTiming: Sendable {
 }
 
 extension StreamTiming {
-    /// On the machine's monotonic clock.
-    func moment(of timestamp: ClockTime) -> ClockTime? {
-        let machine = Clock.system
-        // Running time as it would be where time counts from the clock's own beginning.
-        return segment(in: machine, baseTime: .zero).runningTime(of: timestamp)
-    }
-
     /// Timestamps that are times on the machine's monotonic clock.
     static func machine(latency: ClockTime) -> StreamTiming {
         StreamTiming(segment: Segment(), clock: .system, baseTime: .zero, latency: latency)

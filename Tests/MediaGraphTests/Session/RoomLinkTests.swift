@@ -94,17 +94,7 @@ import Testing
         let source = RecordingSource()
         try graph.videoSource("camera").attach(source)
         try await graph.start()
-        let others = [Other(), Other()]
-        let links = try others.map { try RoomLink(room: room, events: $0) }
-        for link in links { link.start() }
-        for (index, link) in links.enumerated() { _ = try link.join("reader\(index)") }
-        #expect(waitUntil { others.allSatisfy { $0.users.all.contains("bob") } })
-        let readers = others.map { _ in StreamReader(bound: 100) }
-        for (index, reader) in readers.enumerated() {
-            reader.play()
-            others[index].bobs.add(reader)
-            links[index].demandChanged(others[index].bobs.key)
-        }
+        let (others, links, readers) = try Self.readers(room, bound: 100)
         func marks(_ reader: StreamReader, until condition: ([Bool]) -> Bool) -> [Bool] {
             var marks: [Bool] = []
             #expect(
@@ -170,18 +160,8 @@ import Testing
         try graph.videoSource("camera").attach(source)
         try await graph.start()
         // Two processes that read: the stream goes on when one of them ceases to.
-        let others = [Other(), Other()]
-        let links = try others.map { try RoomLink(room: room, events: $0) }
-        for link in links { link.start() }
-        for (index, link) in links.enumerated() { _ = try link.join("reader\(index)") }
-        #expect(waitUntil { others.allSatisfy { $0.users.all.contains("bob") } })
+        let (others, links, readers) = try Self.readers(room, bound: 2)
         let key = others[0].bobs.key
-        let readers = others.map { _ in StreamReader(bound: 2) }
-        for (index, reader) in readers.enumerated() {
-            reader.play()
-            others[index].bobs.add(reader)
-            links[index].demandChanged(key)
-        }
         var kept: [(UnmanagedBuffer, [UInt8])] = []
         #expect(
             Self.sends(source) {
@@ -295,6 +275,24 @@ import Testing
         #expect(waitUntil { second.users.all.contains("carol") })
         #expect(second.users.all == ["bob", "carol"] && first.users.all == ["alice"])
         for link in [late, early] { link.stop() }
+    }
+
+    /// Two other processes that read bob's camera.
+    private static func readers(
+        _ room: String, bound: Int
+    ) throws -> (others: [Other], links: [RoomLink], readers: [StreamReader]) {
+        let others = [Other(), Other()]
+        let links = try others.map { try RoomLink(room: room, events: $0) }
+        for link in links { link.start() }
+        for (index, link) in links.enumerated() { _ = try link.join("reader\(index)") }
+        #expect(waitUntil { others.allSatisfy { $0.users.all.contains("bob") } })
+        let readers = others.map { _ in StreamReader(bound: bound) }
+        for (index, reader) in readers.enumerated() {
+            reader.play()
+            others[index].bobs.add(reader)
+            links[index].demandChanged(others[index].bobs.key)
+        }
+        return (others, links, readers)
     }
 
     /// Of two processes, in one of which is bob, in the other alice.

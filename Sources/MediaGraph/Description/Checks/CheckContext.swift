@@ -44,11 +44,13 @@ struct CheckContext {
         return linked
     }
 
+    /// Whether a value is one of GStreamer's words for that.
+    static func says(_ value: Bool, _ text: String) -> Bool {
+        (value ? ["true", "1", "yes", "t"] : ["false", "0", "no", "f"]).contains(text.lowercased())
+    }
+
     /// Whether the text sets a switch of an element so.
     func sets(_ property: String, to value: Bool, on index: Int) -> Bool {
-        let words = value ? ["true", "1", "yes", "t"] : ["false", "0", "no", "f"]
-        return parsed.elements[index].properties.contains {
-            $0.name == property && words.contains($0.value.lowercased())
-        }
+        parsed.elements[index].properties.contains { $0.name == property && Self.says(value, $0.value) }
     }
 }

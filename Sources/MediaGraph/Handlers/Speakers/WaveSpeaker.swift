@@ -124,15 +124,11 @@ private final class WaveFile {
         pipeline.removeMessageHandler()
     }
 
-    private var reason: String {
-        guard case .failed(let reason) = outcome.withLock({ $0 }) else { return "no reason given" }
-        return reason
-    }
-
-    private var hasFailed: Bool { if case .failed = outcome.withLock({ $0 }) { true } else { false } }
+    private var failure: String? { if case .failed(let reason) = outcome.withLock({ $0 }) { reason } else { nil } }
+    private var reason: String { failure ?? "no reason given" }
 
     func write(_ frame: borrowing AudioFrame) throws(MediaGraphError) {
-        guard source.push(frame.placed(at: frame.runningTime)) == .ok, !hasFailed else {
+        guard source.push(frame.placed(at: frame.runningTime)) == .ok, failure == nil else {
             throw .processingFailed(.init("file \(path)", expected: "a file that can be written", actual: reason))
         }
     }

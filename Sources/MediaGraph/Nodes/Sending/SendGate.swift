@@ -104,8 +104,8 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
             if monitor.wait(timeout: 100_000, { $0.queue.isDrained ? true : nil }) != nil { return }
             // A thread that is on its way here only waits for a processor.
             let (isDelivering, delivered) = monitor.withLock { ($0.queue.isDelivering, $0.queue.delivered) }
-            let now = (delivered, crossings.load(ordering: .relaxed))
-            if isDelivering || now.1 % 2 == 1, let last, last == now { break }
+            let now = (delivered: delivered, crossings: crossings.load(ordering: .relaxed))
+            if isDelivering || now.crossings % 2 == 1, let last, last == now { break }
             last = now
         }
         monitor.withLock { $0.queue.abandonDrain() }

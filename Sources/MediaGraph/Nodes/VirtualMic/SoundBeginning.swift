@@ -7,7 +7,7 @@ import GStreamer
 /// are placed by the mean: for ±30 ms, and the six of 10 ms that a `jitter` of 60 ms holds, that is ±7 ms. It costs no
 /// latency, for that has the jitter in it. Belongs to the streaming thread.
 struct SoundBeginning {
-    private(set) var blocks: [QueuedBlock] = []
+    private var blocks: [QueuedBlock] = []
     /// When the first and the last came.
     private var (first, last) = (ClockTime.zero, ClockTime.zero)
     /// How long the blocks are together, in nanoseconds.

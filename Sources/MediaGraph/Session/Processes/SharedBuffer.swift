@@ -46,7 +46,8 @@ struct SharedBuffer: Sendable, Hashable {
 
 extension SharedBuffer {
     init(_ buffer: BufferAccess, in memory: UInt64, capacity: Int, timing: StreamTiming?) {
-        // Once for both timestamps: where the clocks are two, each look at them differs a little.
+        // Running time as it would be where time counts from the clock's own beginning. Once for both timestamps: where the
+        // clocks are two, each look at them differs a little.
         let segment = timing?.segment(in: .system, baseTime: .zero)
         func moment(_ timestamp: ClockTime?) -> UInt64? {
             timestamp.flatMap { segment?.runningTime(of: $0) }?.nanoseconds

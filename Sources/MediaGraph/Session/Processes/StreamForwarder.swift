@@ -11,8 +11,7 @@ final class StreamForwarder: Sendable {
         /// Where the peers want less than there is.
         var scaler: FrameScaler?
         var pool: SharedMemoryPool<ObjectIdentifier>
-        /// Of the frame before.
-        var number: UInt64?
+        var order = StreamReader.FrameOrder()
         /// Who lost what was before the next frame.
         var behind: Set<ObjectIdentifier> = []
         // What those who come later are told.
@@ -138,7 +137,7 @@ final class StreamForwarder: Sendable {
             case .begin:
                 (state.hasBegun, state.caps, state.timing, state.isOn) = (true, nil, nil, false)
                 (state.format, state.scaler) = (nil, nil)
-                (state.number, state.behind) = (nil, [])
+                (state.order, state.behind) = (StreamReader.FrameOrder(), [])
                 message = .begin(stream.key)
             case .format: return
             case .timing(let timing):
@@ -201,10 +200,9 @@ final class StreamForwarder: Sendable {
         let shared = SharedBuffer(shown.access, in: place.id, capacity: place.memory.size, timing: timing)
         let bytes = BufferMessage.buffer(stream.key, shared).bytes
         state.withLock { state in
-            if let before = state.number, frame.number != before + 1 {
+            if state.order.hasGap(before: frame.number) {
                 state.behind = Set(state.peers.map { ObjectIdentifier($0) })
             }
-            state.number = frame.number
             for peer in state.peers {
                 if !place.replaced.isEmpty { peer.send(.forget(memories: place.replaced)) }
                 let holder = ObjectIdentifier(peer)
