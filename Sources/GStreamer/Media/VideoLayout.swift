@@ -39,9 +39,62 @@ public struct VideoLayout: Sendable, Hashable {
         }
     }
 
+    /// Whether all that it speaks of lies within so many bytes: one that came from elsewhere may not.
+    public func fits(in size: Int) -> Bool {
+        guard let info = knownFormat, planes.count == Int(info.pointee.n_planes), planes.count <= 4,
+            (1...Self.longestEdge).contains(width), (1...Self.longestEdge).contains(height)
+        else { return false }
+        return planes.indices.allSatisfy { index in
+            guard planes[index].stride >= 0, planes[index].offset <= UInt(Int32.max) else { return false }
+            return Int(planes[index].offset) + extent(ofPlane: index, info) <= size
+        }
+    }
+
+    /// In bytes, from its first to its last.
+    private func extent(ofPlane index: Int, _ info: UnsafePointer<GstVideoFormatInfo>) -> Int {
+        let stride = Int(planes[index].stride)
+        if info.pointee.flags.rawValue & GST_VIDEO_FORMAT_FLAG_TILED.rawValue != 0 {
+            // How many tiles lie side by side, and below each other (`GST_VIDEO_TILE_MAKE_STRIDE`).
+            return (stride & 0xffff) * (stride >> 16) * Int(Self.value(Int32(index), of: info.pointee.tile_info).size)
+        }
+        var components = [Int32](repeating: -1, count: Int(GST_VIDEO_MAX_COMPONENTS))
+        gst_video_format_info_component(info, UInt32(index), &components)
+        let extents = components.filter { $0 >= 0 }.map { component in
+            let rows = Self.scaled(height, by: component, of: info.pointee.h_sub)
+            // Of packed bits no pixel has bytes of its own.
+            let pixel = Int(Self.value(component, of: info.pointee.pixel_stride))
+            let row = pixel > 0 ? Self.scaled(width, by: component, of: info.pointee.w_sub) * pixel : stride
+            return stride * (rows - 1) + row
+        }
+        return extents.max() ?? 0
+    }
+
+    /// More than any picture has.
+    private static let longestEdge: UInt32 = 1 << 16
+
+    private var knownFormat: UnsafePointer<GstVideoFormatInfo>? {
+        // For an unknown number it would complain.
+        Self.formats.contains(format) ? gst_video_format_get_info(GstVideoFormat(rawValue: format)) : nil
+    }
+
+    private static let formats: Set<UInt32> = {
+        var count: guint = 0
+        let formats = gst_video_formats_raw(&count)
+        return Set((0..<Int(count)).compactMap { formats?[$0].rawValue })
+    }()
+
+    private static func scaled(_ edge: UInt32, by component: Int32, of shifts: (guint, guint, guint, guint)) -> Int {
+        let shift = Int(value(component, of: shifts))
+        return (Int(edge) + (1 << shift) - 1) >> shift
+    }
+
+    private static func value<Number>(_ component: Int32, of all: (Number, Number, Number, Number)) -> Number {
+        [all.0, all.1, all.2, all.3][Int(component)]
+    }
+
     fileprivate func add(to buffer: UnsafeMutablePointer<GstBuffer>) {
         // It may have come from elsewhere.
-        guard format < 1000, gst_video_format_get_info(GstVideoFormat(rawValue: format)) != nil else { return }
+        guard knownFormat != nil else { return }
         var (offsets, strides) = ([gsize](repeating: 0, count: 4), [Int32](repeating: 0, count: 4))
         for (index, plane) in planes.prefix(4).enumerated() {
             (offsets[index], strides[index]) = (gsize(plane.offset), plane.stride)

@@ -53,6 +53,11 @@ public final class Pad: ObjectReference, @unchecked Sendable {
         gst_pad_push_event(pad, gst_event_new_custom(GST_EVENT_CUSTOM_UPSTREAM, gst_structure_copy(structure.raw)))
     }
 
+    /// Asks encoders upstream for a key frame, as soon as can be, with all headers (`GstForceKeyUnit`). For a sink pad; any thread.
+    public func requestKeyFrame() {
+        gst_pad_push_event(pad, gst_video_event_new_upstream_force_key_unit(GstClockTime(UInt64.max), 1, 0))
+    }
+
     /// A LATENCY query upstream: whether what comes in is live, and how much later than its timestamps it comes at least; at
     /// most, where what is upstream can't keep any amount. `nil` when nobody answered.
     public func upstreamLatency() -> (isLive: Bool, minimum: ClockTime, maximum: ClockTime?)? {

@@ -14,7 +14,7 @@ open class BinElement: ElementImplementation, ParentClass, @unchecked Sendable {
                     .assumingMemoryBound(to: GstElementClass.self).pointee.provide_clock(element)
             }
         }
-        if hearsEndOfStream { installSendEvent(klass) }
+        if hearsRequests { installSendEvent(klass) }
         guard watchesMessages || speaksForChildren else { return }
         klass.assumingMemoryBound(to: GstBinClass.self).pointee.handle_message = { bin, message in
             let raw = UnsafeMutableRawPointer(bin!)
@@ -35,21 +35,26 @@ open class BinElement: ElementImplementation, ParentClass, @unchecked Sendable {
     private class func installSendEvent(_ klass: UnsafeMutableRawPointer) {
         klass.assumingMemoryBound(to: GstElementClass.self).pointee.send_event = { bin, event in
             let raw = UnsafeMutableRawPointer(bin!)
-            if event!.pointee.type == GST_EVENT_EOS,
-                let node = ElementClass.madeImplementation(of: raw) as? BinElement
-            {
-                node.endOfStreamRequested()
+            if let node = ElementClass.madeImplementation(of: raw) as? BinElement {
+                switch event!.pointee.type {
+                case GST_EVENT_EOS: node.endOfStreamRequested()
+                case GST_EVENT_LATENCY: node.latencyDecided()
+                default: break
+                }
             }
             return ElementClass.parentClass(of: ElementInstance(raw)).assumingMemoryBound(to: GstElementClass.self)
                 .pointee.send_event(bin, event)
         }
     }
 
-    /// Whether `endOfStreamRequested` is called.
-    open class var hearsEndOfStream: Bool { false }
+    /// Whether `endOfStreamRequested` and `latencyDecided` are called.
+    open class var hearsRequests: Bool { false }
 
     /// The graph is asked to end, before the bin's own sources are. Any thread.
     open func endOfStreamRequested() {}
+
+    /// The latency of the whole graph has been worked out, anew perhaps. Any thread; before the bin's own sinks hear of it.
+    open func latencyDecided() {}
 
     /// Whether `childPosted` is called.
     open class var watchesMessages: Bool { false }

@@ -29,6 +29,7 @@ open class PushSource: ElementImplementation, ParentClass, @unchecked Sendable {
             let node = PushSource.of(element!)
             switch event!.pointee.type {
             case GST_EVENT_RECONFIGURE: node.downstreamReconfigured()
+            case GST_EVENT_CUSTOM_UPSTREAM where gst_video_event_is_force_key_unit(event) != 0: node.keyFrameRequested()
             case GST_EVENT_CUSTOM_UPSTREAM:
                 if let structure = gst_event_get_structure(event) { node.received(Structure(copying: structure)) }
             default: break
@@ -140,6 +141,9 @@ open class PushSource: ElementImplementation, ParentClass, @unchecked Sendable {
     /// Downstream asks to negotiate anew (RECONFIGURE). Any thread.
     open func downstreamReconfigured() {}
 
+    /// Downstream asks for a key frame (`GstForceKeyUnit`). Any thread.
+    open func keyFrameRequested() {}
+
     /// What somebody downstream sends by `Pad.sendUpstream`. Any thread.
     open func received(_ structure: Structure) {}
 
@@ -177,9 +181,9 @@ open class PushSource: ElementImplementation, ParentClass, @unchecked Sendable {
     }
 
     /// Nothing comes for so long: downstream need not wait for it.
-    public func pushGap(at timestamp: ClockTime, duration: ClockTime) {
+    public func pushGap(at timestamp: ClockTime, duration: ClockTime?) {
         gst_pad_push_event(
-            source.pointee.srcpad, gst_event_new_gap(timestamp.nanoseconds.clock, duration.nanoseconds.clock))
+            source.pointee.srcpad, gst_event_new_gap(timestamp.nanoseconds.clock, duration.raw))
     }
 
     /// Another stream begins on the pad. It has the ID that the pad was given.

@@ -32,6 +32,7 @@ final class ClockFollower {
     }
 
     private func shifted(_ time: ClockTime) -> ClockTime {
-        ClockTime(nanoseconds: UInt64(max(0, Int64(clamping: time.nanoseconds) + correction)))
+        let (moved, isOutside) = Int64(clamping: time.nanoseconds).addingReportingOverflow(correction)
+        return isOutside ? time : ClockTime(nanoseconds: UInt64(max(0, moved)))
     }
 }

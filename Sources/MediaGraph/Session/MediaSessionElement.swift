@@ -190,7 +190,7 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
             }
         }
         if case .pausedToPlaying = change {
-            for input in state.withLock({ $0.inputs }) { input.publisher.playing() }
+            for input in state.withLock({ $0.inputs }) { input.publisher.announceTiming() }
         }
         let result = super.changeState(change)
         switch change {
@@ -201,6 +201,13 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
         default: break
         }
         return result
+    }
+
+    override class var speaksForChildren: Bool { true }
+    override class var hearsRequests: Bool { true }
+
+    override func latencyDecided() {
+        for input in state.withLock({ $0.inputs }) { input.publisher.announceTiming() }
     }
 
     private var statistics: Structure {
@@ -306,7 +313,7 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
             postWarning(.settings, "\(name): \(key.padName) is linked already: put a tee behind it")
             return nil
         }
-        guard let (source, reader) = SessionReceiver.make(bound: key.bound), let target = source.staticPad("src")
+        guard let (source, reader) = SessionReceiver.make(key, session: name), let target = source.staticPad("src")
         else { return nil }
         add(source)
         let pad = addGhostPad(key.padName, template: key.template, target: target)

@@ -34,6 +34,14 @@ enum OutputKey: Sendable, Hashable {
         }
     }
 
+    /// Whose stream it is.
+    var sender: String {
+        switch self {
+        case .preview: "camera"
+        case .of(let key): key.user
+        }
+    }
+
     /// Blocks of sound are small, and one that is lost is heard: half a second of them may wait. Of pictures the newest counts.
     var bound: Int {
         switch self {

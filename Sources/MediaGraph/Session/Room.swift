@@ -183,7 +183,7 @@ final class Room: Sendable {
         state.withLock { state in
             if let stream = state.streams[key]?.stream { return stream }
             state.streams = state.streams.filter { $0.value.stream != nil }
-            let stream = RoomStream(key, room: name) { [weak self] in self?.demandChanged(key) }
+            let stream = RoomStream(key, room: name) { [weak self] in self?.requested($0, of: key) }
             state.streams[key] = StreamReference(stream: stream)
             return stream
         }
@@ -215,7 +215,13 @@ extension Room: RoomLinkEvents {
 
     func demand(for key: StreamKey) -> Resolution? { state.withLock { $0.streams[key]?.stream }?.demand }
 
-    private func demandChanged(_ key: StreamKey) { state.withLock { $0.link }?.demandChanged(key) }
+    private func requested(_ request: RoomStream.Request, of key: StreamKey) {
+        guard let link = state.withLock({ $0.link }) else { return }
+        switch request {
+        case .demandChanged: link.demandChanged(key)
+        case .keyFrame: link.requestKeyFrame(key)
+        }
+    }
 }
 
 extension MediaGraphError {

@@ -12,10 +12,22 @@ final class RoomStream: Sendable {
         var format: StreamFormat?
         var timing: StreamTiming?
         var isOn = false
-        /// The session that publishes, as long as nothing has been said to its user.
-        var owner: WeakElement?
+        var publisher = PublisherReference()
+        /// Its user has heard of a trouble.
+        var hasWarned = false
         /// Buffers so far, whoever published them.
         var count: UInt64 = 0
+    }
+
+    fileprivate struct PublisherReference: Sendable {
+        weak var publisher: StreamPublisher?
+    }
+
+    /// What readers ask of a stream that comes from elsewhere.
+    enum Request: Sendable {
+        /// Readers have come or gone, or want another height.
+        case demandChanged
+        case keyFrame
     }
 
     let key: StreamKey
@@ -25,19 +37,19 @@ final class RoomStream: Sendable {
     let remoteStatistics = NodeStatistics()
     private let state = Mutex(State())
 
-    /// Called when a reader has come or gone, or wants another height, with no lock held.
-    private let demandChanged: @Sendable () -> Void
+    /// Called on a reader's thread, with no lock held.
+    private let requested: @Sendable (Request) -> Void
 
-    init(_ key: StreamKey, room: String, demandChanged: @escaping @Sendable () -> Void = {}) {
+    init(_ key: StreamKey, room: String, requested: @escaping @Sendable (Request) -> Void = { _ in }) {
         self.key = key
-        self.demandChanged = demandChanged
+        self.requested = requested
         id = "\(room)/\(key.user)/\(key.kind.stream.rawValue)"
     }
 
     // MARK: Readers
 
     func add(_ reader: StreamReader) {
-        reader.onDemand(demandChanged)
+        reader.join(self)
         state.withLock { state in
             state.readers.append(reader)
             guard state.isPublished else { return }
@@ -50,7 +62,7 @@ final class RoomStream: Sendable {
     }
 
     func remove(_ reader: StreamReader) {
-        reader.onDemand(nil)
+        reader.join(nil)
         state.withLock { $0.readers.removeAll { $0 === reader } }
         demandChanged()
     }
@@ -58,16 +70,28 @@ final class RoomStream: Sendable {
     /// `nil` while its user isn't there, or hasn't sent.
     var format: StreamFormat? { state.withLock { $0.format } }
 
+    /// A reader wants another height.
+    func demandChanged() { requested(.demandChanged) }
+
+    /// A reader can show nothing before the next key frame: whoever sends the stream is asked for one.
+    func requestKeyFrame() {
+        if let publisher = state.withLock({ $0.publisher.publisher }) {
+            publisher.requestKeyFrame()
+        } else {
+            requested(.keyFrame)
+        }
+    }
+
     /// What of its height is enough for all who read it; `nil` where nobody does.
     var demand: Resolution? { state.withLock { Resolution.greatest($0.readers.map(\.demand)) } }
 
     // MARK: The publisher
 
-    /// The user is there and will send; `owner` is the session that does.
-    func begin(_ owner: WeakElement? = nil) {
+    /// The user is there and will send; without a publisher in another process.
+    func begin(_ publisher: StreamPublisher? = nil) {
         state.withLock { state in
             state.isPublished = true
-            state.owner = owner
+            (state.publisher.publisher, state.hasWarned) = (publisher, false)
             state.tell(.begin)
         }
     }
@@ -107,8 +131,11 @@ final class RoomStream: Sendable {
 
     /// The publishing session's user hears of a trouble, once. Any thread, no lock held.
     func warn(_ text: String) {
-        guard let owner = state.withLock({ $0.owner.take() }) else { return }
-        owner.postWarning(.wrongFormat, "\(owner.name): \(key.kind.inputPad) \(text)")
+        let publisher = state.withLock { state in
+            defer { state.hasWarned = true }
+            return state.hasWarned ? nil : state.publisher.publisher
+        }
+        publisher?.warn(text)
     }
 
     /// To every reader, by reference.
@@ -117,7 +144,7 @@ final class RoomStream: Sendable {
         state.withLock { state in
             state.count += 1
             for reader in state.readers {
-                if let buffer = reader.offer(buffer, number: state.count) { lost.append((reader, buffer)) }
+                reader.offer(buffer, number: state.count) { lost.append((reader, $0)) }
             }
         }
         for (reader, buffer) in lost { reader.lose(buffer) }

@@ -6,13 +6,16 @@ import Synchronization
 /// It is made by `mediasession` and known to no factory. It goes on through its user's leaving and coming back, and never
 /// ends by itself. Frames are as high as downstream wants them, or as they come.
 ///
-/// `@unchecked Sendable`: `shown` and `demand` belong to the streaming thread; the rest is constant or behind locks.
+/// `@unchecked Sendable`: `shown`, `keyFrameRequests` and `demand` belong to the streaming thread; the rest is constant or behind locks.
 final class SessionReceiver: PushSource, @unchecked Sendable {
     /// What downstream has been told.
     private struct Shown {
         var hasBegun = false
         var format: StreamFormat?
+        /// It can't take that.
         var isRefused = false
+        /// It has been told of one that it takes.
+        var hasCaps = false
         /// What was found to be enough for downstream.
         var demand = Resolution.native
         /// Where that is less than there is.
@@ -24,12 +27,24 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         var follower: ClockFollower?
         var run = 0
         var isOn = false
+        /// What it has been told of that.
+        var isToldOn = false
         var order = StreamReader.FrameOrder()
+        /// Of an encoded stream: it can show nothing before the next key frame.
+        var lacksKeyFrame = true
+    }
+
+    /// What warnings call it by.
+    private struct Names: Sendable {
+        var pad: String
+        var sender: String
     }
 
     private let reader = Mutex<StreamReader?>(nil)
+    private let names = Mutex(Names(pad: "", sender: ""))
     private let reportedLatency = Mutex(ClockTime.zero)
     private var shown = Shown()
+    private var keyFrameRequests = KeyFrameRequests()
     /// Counts when the graph goes on: from then on running time is another.
     private let runs = Atomic<Int>(0)
     /// By downstream's last answer.
@@ -50,12 +65,13 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
             abiVersion: NodeDefinition.abiVersion)
     }
 
-    /// - Parameter bound: buffers that may wait for a slow reader.
-    static func make(bound: Int) -> (element: Element, reader: StreamReader)? {
+    /// For the pad of that session's that is asked for by `key`.
+    static func make(_ key: OutputKey, session: String) -> (element: Element, reader: StreamReader)? {
         guard let element = try? ElementClass.make(SessionReceiver.self) else { return nil }
         let receiver = ElementClass.implementation(of: element.element, as: SessionReceiver.self)
-        let reader = StreamReader(bound: bound)
+        let reader = StreamReader(bound: key.bound)
         receiver.reader.withLock { $0 = reader }
+        receiver.names.withLock { $0 = Names(pad: "\(session).\(key.padName)", sender: key.sender) }
         return (element, reader)
     }
 
@@ -99,7 +115,8 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
             switch reader.next(timeout: shown.isOn ? nil : 100_000) {
             case .buffer(let next):
                 if shown.run != runs.load(ordering: .acquiring), let timing = shown.timing { announce(timing) }
-                guard let segment = shown.segment, !shown.isRefused, isInTime(next.buffer.access, segment) else {
+                guard let segment = shown.segment, isInTime(next.buffer.access, segment), !shown.isRefused else {
+                    if shown.isRefused { bridge(next.buffer.access) }
                     reader.lose(next.buffer)
                     continue
                 }
@@ -128,11 +145,21 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         }
     }
 
+    /// Who has come in the midst of an encoded stream, or has lost some of it, can't decode the rest before a key frame.
+    private func noteKeyFrame(_ buffer: BufferAccess, hasGap: Bool) {
+        shown.lacksKeyFrame = !buffer.isKeyframe && (shown.lacksKeyFrame || hasGap || buffer.isDiscontinuous)
+        if shown.lacksKeyFrame, keyFrameRequests.mayAsk(at: monotonicNanoseconds()) { keyFrameRequested() }
+    }
+
+    override func keyFrameRequested() { reader.withLock { $0 }?.requestKeyFrame() }
+
     /// At its time by this graph's clock, and marked where others before it were lost: a decoder has to know.
     private func placed(_ buffer: consuming Buffer, _ number: UInt64) -> Buffer {
         var buffer = buffer
         if let follower = shown.follower { buffer = follower.follow(buffer) }
-        if shown.order.hasGap(before: number) {
+        let hasGap = shown.order.hasGap(before: number)
+        if shown.format?.isEncoded == true { noteKeyFrame(buffer.access, hasGap: hasGap) }
+        if hasGap {
             buffer = buffer.writable()
             buffer.access.markDiscontinuous()
         }
@@ -155,9 +182,8 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         case .format(let format): announce(format)
         case .timing(let timing): announce(timing)
         case .status(let isOn):
-            guard isOn != shown.isOn, shown.segment != nil else { return }
             shown.isOn = isOn
-            pushSticky(StreamStatus.event(on: isOn))
+            announceStatus()
         }
     }
 
@@ -167,15 +193,11 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         shown.scaler = nil
         let taken = sourcePad.peerCaps()
         // Bins answer ACCEPT_CAPS by their templates, which say more than they take as they are set up.
-        shown.isRefused = !downstreamAccepts(format.caps) || taken?.canIntersect(format.caps) == false
-        guard !shown.isRefused else {
-            let taken = taken.map { "\($0)" } ?? "nothing"
-            postWarning(
-                .notNegotiated, "\(name): downstream can't take this user's stream",
-                debug: "not-negotiated: the user sends \(format.caps); downstream takes \(taken)")
-            return
-        }
+        let refusal = taken.flatMap { downstreamAccepts(format.caps) && $0.canIntersect(format.caps) ? nil : $0 }
+        shown.isRefused = refusal != nil
+        if let refusal { return warn(of: format, taken: refusal) }
         setCaps(format.caps)
+        shown.hasCaps = true
         // Filters answer for those behind them once they know a format.
         negotiate()
         shown.demand = demand
@@ -190,11 +212,24 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         shown.scaler = scaler
     }
 
+    private func warn(of format: StreamFormat, taken: Caps) {
+        let names = names.withLock { $0 }
+        let difference = FormatConflict.difference(
+            format.caps, taken, "\(names.sender) sends", "what is linked to this pad takes")
+        postWarning(
+            .notNegotiated,
+            "\(names.pad) has nothing of \(names.sender): \(difference): put \(format.converters) in between")
+    }
+
     /// Downstream has changed.
     private func showAnew() {
         guard let format = shown.format else { return }
         guard !shown.isRefused else {
-            if downstreamAccepts(format.caps) { announce(format) }
+            guard downstreamAccepts(format.caps) else { return }
+            announce(format)
+            guard !shown.isRefused, let timing = shown.timing else { return }
+            announce(timing)
+            announceStatus()
             return
         }
         negotiate()
@@ -211,6 +246,8 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
 
     private func announce(_ timing: StreamTiming) {
         shown.timing = timing
+        // In a stream caps go before the segment.
+        guard shown.hasCaps else { return }
         shown.run = runs.load(ordering: .acquiring)
         guard let clock = element.clock, let base = element.baseTime else { return }
         let offset = timing.offset(to: clock, baseTime: base)
@@ -223,6 +260,18 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
             return latency != timing.latency
         }
         if changed { element.postLatencyChanged() }
+    }
+
+    private func announceStatus() {
+        guard shown.isOn != shown.isToldOn, shown.segment != nil else { return }
+        shown.isToldOn = shown.isOn
+        pushSticky(StreamStatus.event(on: shown.isOn))
+    }
+
+    /// In place of a frame that downstream can't take.
+    private func bridge(_ buffer: BufferAccess) {
+        guard shown.segment != nil, let timestamp = buffer.presentationTimestamp else { return }
+        pushGap(at: timestamp, duration: buffer.duration)
     }
 
     /// While the user sends nothing: time goes on downstream all the same.

@@ -4,7 +4,7 @@ import Synchronization
 /// What a session does with one of its user's own streams: hands it on to those who read it, in the room and in the user's
 /// own preview.
 ///
-/// `@unchecked Sendable`: `announced` and `isRefused` belong to the streaming thread; the rest is constant or atomic.
+/// `@unchecked Sendable`: `announced`, `keyFrameRequests` and `isRefused` belong to the streaming thread; the rest is constant or atomic.
 final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
     let kind: StreamKind
     let appSink: AppSink
@@ -18,6 +18,9 @@ final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
     private let beginnings = Atomic<Int>(0)
     /// `MirrorMode`: which frames are to be flipped, of the preview and of those that the others get.
     private let mirror = Atomic<Int32>(MirrorMode.none.rawValue)
+    /// By readers that can show nothing before the next.
+    private let isKeyFrameWanted = Atomic<Bool>(false)
+    private var keyFrameRequests = KeyFrameRequests()
     private var announced: Announced?
     /// It has been said that another shares.
     private var isRefused = false
@@ -80,7 +83,7 @@ final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
         }
         if let new {
             statistics.reset()
-            new.stream.begin(owner)
+            new.stream.begin(self)
         }
         beginnings.wrappingAdd(1, ordering: .releasing)
         version.wrappingAdd(1, ordering: .releasing)
@@ -93,7 +96,7 @@ final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
             return target.preview
         }
         old?.end()
-        preview?.begin()
+        preview?.begin(self)
         beginnings.wrappingAdd(1, ordering: .releasing)
         version.wrappingAdd(1, ordering: .releasing)
     }
@@ -109,12 +112,20 @@ final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
         if kind == .camera { mirror.store(mode.rawValue, ordering: .relaxed) }
     }
 
-    func playing() { version.wrappingAdd(1, ordering: .releasing) }
+    /// Other times may hold from the next frame on.
+    func announceTiming() { version.wrappingAdd(1, ordering: .releasing) }
+
+    /// Before the next frame, on its thread: readers get no hold of what is upstream.
+    func requestKeyFrame() { isKeyFrameWanted.store(true, ordering: .relaxed) }
+
+    /// The session's user hears of a trouble.
+    func warn(_ text: String) { owner.postWarning(.wrongFormat, "\(owner.name): \(kind.inputPad) \(text)") }
 
     // MARK: The streaming thread
 
     override func received(_ sample: borrowing Sample) -> FlowReturn {
         guard let buffer = sample.buffer else { return .ok }
+        if isKeyFrameWanted.load(ordering: .relaxed) { askForKeyFrame(before: buffer) }
         let version = version.load(ordering: .acquiring)
         guard let announced, announced.version == version, sample.hasCaps(at: announced.capsIdentity),
             sample.has(announced.segment)
@@ -138,6 +149,14 @@ final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
         // Each bit a direction: what is flipped twice is as it was.
         Flip.meta.set(Flip(of: buffer).rawValue ^ flip.rawValue, on: marked.access)
         stream.send(marked.access)
+    }
+
+    private func askForKeyFrame(before buffer: BufferAccess) {
+        if !buffer.isKeyframe {
+            guard keyFrameRequests.mayAsk(at: monotonicNanoseconds()) else { return }
+            appSink.staticPad("sink")?.requestKeyFrame()
+        }
+        isKeyFrameWanted.store(false, ordering: .relaxed)
     }
 
     /// What is new goes ahead of the buffer.

@@ -1,7 +1,8 @@
 import GStreamer
 
 /// One reader's place in a stream: a queue between the publisher's thread and the reader's, so that neither waits for the
-/// other. It never grows: what a slow reader hasn't taken is lost to it alone, the oldest first, and counted.
+/// other. It never grows: what a slow reader hasn't taken is lost to it alone, and counted. Of frames that stand by themselves
+/// the oldest goes first; of an encoded stream those that come, up to the next key frame, which takes the place of all.
 final class StreamReader: Sendable {
     /// What comes in order with the buffers. Nothing is lost but what is no longer true, and that only to a reader that is stuck.
     enum Signal: Sendable {
@@ -34,6 +35,8 @@ final class StreamReader: Sendable {
 
     /// As many as no reader has waiting that isn't stuck.
     private static let signalBound = 32
+    /// Of an encoded stream: to lose one costs all up to the next key frame, and they are small.
+    private static let predictedBound = 8
 
     /// Tells by the numbers of the frames that come whether others were lost before one.
     struct FrameOrder: Sendable {
@@ -66,19 +69,24 @@ final class StreamReader: Sendable {
 
     private struct State: Sendable {
         var queue: BoundedQueue<Frame, Signal>
+        /// Frames that need others before them have come.
+        var isPredicted = false
         /// In PLAYING: what waited through a pause would be shown as new when it is old.
         var isPlaying = false
         var isFlushing = false
         var isEnding = false
         var isToNegotiate = false
         var demand = Resolution.native
-        /// The stream's.
-        var demandChanged: (@Sendable () -> Void)?
+        var stream = StreamReference()
 
         mutating func takeNegotiation() -> Bool {
             defer { isToNegotiate = false }
             return isToNegotiate
         }
+    }
+
+    private struct StreamReference: Sendable {
+        weak var stream: RoomStream?
     }
 
     let statistics: NodeStatistics
@@ -95,23 +103,33 @@ final class StreamReader: Sendable {
     /// What of the stream's height is enough for it.
     var demand: Resolution { monitor.withLock { $0.demand } }
 
-    /// Whom to tell that it has changed.
-    func onDemand(_ changed: (@Sendable () -> Void)?) { monitor.withLock { $0.demandChanged = changed } }
+    /// What it reads, and asks.
+    func join(_ stream: RoomStream?) { monitor.withLock { $0.stream.stream = stream } }
 
     // MARK: The publisher's thread
 
-    /// Never waits. A buffer that is lost for it is let go by the caller, outside all locks.
-    func offer(_ buffer: BufferAccess, number: UInt64) -> UnmanagedBuffer? {
+    /// Never waits. Buffers that are lost for it are let go by the caller, outside all locks.
+    func offer(_ buffer: BufferAccess, number: UInt64, losing: (UnmanagedBuffer) -> Void) {
+        let isKeyframe = buffer.isKeyframe
         monitor.withLock { state in
-            guard state.isPlaying, !state.isFlushing else { return nil }
+            guard state.isPlaying, !state.isFlushing else { return }
             let new = Frame(buffer: UnmanagedBuffer(buffer.retained), number: number)
-            if case .dropped(let lost) = state.queue.offer(new) { return lost.buffer }
-            return nil
+            if !isKeyframe { state.isPredicted = true }
+            guard state.isPredicted else {
+                if case .dropped(let lost) = state.queue.offer(new) { losing(lost.buffer) }
+                return
+            }
+            if state.queue.frameCount >= Self.predictedBound {
+                guard isKeyframe else { return losing(new.buffer) }
+                state.queue.removeFrames { losing($0.buffer) }
+            }
+            state.queue.force(new)
         }
     }
 
     func signal(_ signal: Signal) {
         monitor.withLock { state in
+            if case .begin = signal { state.isPredicted = false }
             state.queue.append(signal)
             if state.queue.signalCount > Self.signalBound { state.queue.removeSignals { $0.isOutdated(by: $1) } }
         }
@@ -141,13 +159,16 @@ final class StreamReader: Sendable {
     func negotiate() { monitor.withLock { $0.isToNegotiate = true } }
 
     func setDemand(_ resolution: Resolution) {
-        let changed = monitor.withLock { state -> (@Sendable () -> Void)? in
+        let stream = monitor.withLock { state -> RoomStream? in
             guard state.demand != resolution else { return nil }
             state.demand = resolution
-            return state.demandChanged
+            return state.stream.stream
         }
-        changed?()
+        stream?.demandChanged()
     }
+
+    /// Nothing can be shown before the next key frame.
+    func requestKeyFrame() { monitor.withLock { $0.stream.stream }?.requestKeyFrame() }
 
     /// The stream ends for this reader.
     func end() { monitor.withLock { $0.isEnding = true } }

@@ -177,7 +177,7 @@ import Testing
         let reader = try Graph(
             """
             mediasession name=call room=\(room) user=alice
-            call.video_bob ! video/x-raw,format=GRAY8 ! fakesink  call.video_carol ! rawdatapipe name=carol
+            call.video_bob ! video/x-raw,format=GRAY8 ! matroskamux ! fakesink  call.video_carol ! rawdatapipe name=carol
             """)
         let log = Log<String>()
         try reader.rawDataPipe("carol").attach(Recorder(log: log))
@@ -195,7 +195,42 @@ import Testing
         for graph in [reader, bob, carol] { await graph.stop() }
         var warnings: [String] = []
         for await event in events { if case .warning(let problem) = event { warnings.append("\(problem)") } }
-        #expect(warnings.contains { $0.contains("can't take this user's stream") }, "\(warnings)")
+        #expect(
+            warnings.contains {
+                $0.contains("call.video_bob has nothing of bob: bob sends format=")
+                    && $0.hasSuffix(
+                        "what is linked to this pad takes format=GRAY8: put videoconvert ! videoscale in between")
+            }, "\(warnings)")
+    }
+
+    @Test("SE-1 a latency that changes behind the camera, with no other caps, is told to those who read it")
+    func latencyChanges() throws {
+        let room = #function
+        let bob = try Pipeline(
+            parsing: """
+                mediasession name=call room="\(room)" user=bob
+                appsrc name=s is-live=true format=time do-timestamp=true
+                    caps=video/x-raw,format=I420,width=16,height=16,framerate=30/1 ! call.camera
+                """)
+        let source = try #require(bob.element(named: "s").flatMap(AppSource.init(wrapping:)))
+        let meeting = Room.named(room)
+        let stream = meeting.stream(StreamKey(user: "bob", kind: .camera))
+        let reader = StreamReader(bound: 2)
+        reader.play()
+        stream.add(reader)
+        bob.setState(.playing)
+        for latency in [0, 200, 80] {
+            try source.setProperty("min-latency", to: Int64(latency) * 1_000_000)
+            bob.recalculateLatency()
+            let isTold = waitUntil {
+                if let buffer = Buffer(filledWith: 9, count: 16 * 16 * 3 / 2) { source.push(buffer) }
+                guard case .signal(.timing(let timing)) = reader.next(timeout: 1000) else { return false }
+                return timing.latency == .milliseconds(UInt64(latency))
+            }
+            #expect(isTold, "\(latency) ms")
+        }
+        bob.setState(.null)
+        #expect(meeting.users.isEmpty)
     }
 
     @Test("SE-4 another user's encoded stream costs a pipe that takes raw video that stream alone, and is a warning")
@@ -226,7 +261,9 @@ import Testing
         for graph in [reader, bob, carol] { await graph.stop() }
         var warnings: [String] = []
         for await event in events { if case .warning(let problem) = event { warnings.append("\(problem)") } }
-        #expect(warnings.count { $0.contains("can't take this user's stream") } == 1, "\(warnings)")
+        let expected =
+            "call.video_bob has nothing of bob: bob sends video/x-vp8, what is linked to this pad takes video/x-raw: put decodebin in between"
+        #expect(warnings.count { $0.contains(expected) } == 1, "\(warnings)")
     }
 
     @Test("SE-1 a publisher that was in READY plays on with the very same caps, for old and new readers")

@@ -343,12 +343,21 @@ import Testing
             guard case .connected(let socket) = place.socket.accept(timeout: timeout) else { return nil }
             return socket
         }
-        for round in 1...2 {
+        // A frame of 16×16 whose last plane lies beyond its memory.
+        let memory = try #require(SharedMemory(size: 384))
+        guard let frame = Buffer(filledWith: 1, count: 384) else {
+            Issue.record("no memory")
+            return
+        }
+        var shared = SharedBuffer(frame.access, in: 1, capacity: 384, timing: .machine(latency: .zero))
+        shared.layout = VideoLayout(words: [2, 16 << 32 | 16, 0, 16, 256, 8, 1 << 20, 8])
+        let outside = BufferMessage.buffer(other.bobs.key, shared).bytes
+        for (round, nonsense) in [(Data("nonsense".utf8), nil), (outside, memory.descriptor)].enumerated() {
             let socket = try #require(accepted(60_000_000))
             _ = socket.send(PeerMessage.hello(version: PeerMessage.version, users: ["bob"]).bytes)
-            #expect(waitUntil { other.users.all.count == round * 2 - 1 })
-            _ = socket.send(Data("nonsense".utf8))
-            #expect(waitUntil { other.users.all.count == round * 2 })
+            #expect(waitUntil { other.users.all.count == round * 2 + 1 })
+            _ = socket.send(nonsense.0, descriptor: nonsense.1)
+            #expect(waitUntil { other.users.all.count == round * 2 + 2 })
         }
         #expect(other.users.all == ["bob", "-bob", "bob", "-bob"])
         let socket = try #require(accepted(60_000_000))

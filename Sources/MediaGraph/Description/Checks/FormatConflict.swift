@@ -35,7 +35,7 @@ struct FormatConflict {
     }
 
     /// Both sides, by the fields that differ where the media types agree.
-    private static func difference(_ a: Caps, _ b: Caps, _ aDoes: String, _ bDoes: String) -> String {
+    static func difference(_ a: Caps, _ b: Caps, _ aDoes: String, _ bDoes: String) -> String {
         let conflicts = a.conflicts(with: b)
         guard !conflicts.isEmpty else { return "\(aDoes) \(types(a)), \(bDoes) \(types(b))" }
         let mine = conflicts.map { "\($0.field)=\(short($0.values))" }.joined(separator: ",")

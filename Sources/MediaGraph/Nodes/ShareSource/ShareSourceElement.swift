@@ -66,7 +66,7 @@ final class ShareSourceElement: BinElement, ConfigurableElement, @unchecked Send
     }
 
     override class var speaksForChildren: Bool { true }
-    override class var hearsEndOfStream: Bool { true }
+    override class var hearsRequests: Bool { true }
 
     override func endOfStreamRequested() {
         for stream in [video, audio] { stream.endIfIdle(isPaused: settings.current.isPaused) }

@@ -12,6 +12,8 @@ enum PeerMessage: Sendable, Codable {
     /// The other side wants a stream of this one's, at that height or more, or no longer. Said again when that changes.
     case read(StreamKey, Resolution)
     case unread(StreamKey)
+    /// A reader on the other side can show nothing of a stream of this one's before its next key frame.
+    case keyFrame(StreamKey)
     // What a stream's readers are told.
     case begin(StreamKey)
     case caps(StreamKey, SharedCaps)
@@ -22,7 +24,7 @@ enum PeerMessage: Sendable, Codable {
     case forget(memories: [UInt64])
 
     /// Raised when processes of different versions could no longer talk.
-    static let version = 5
+    static let version = 6
 
     var isGreeting: Bool {
         guard case .hello = self else { return false }

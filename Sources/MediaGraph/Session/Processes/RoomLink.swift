@@ -215,6 +215,13 @@ final class RoomLink: Sendable {
         }
     }
 
+    /// Of another process's stream that is read here.
+    func requestKeyFrame(_ key: StreamKey) {
+        state.withLock { state in
+            if state.reading[key] != nil { state.remote[key.user]?.send(.keyFrame(key)) }
+        }
+    }
+
     /// Where a buffer that a peer sends belongs; `nil` when nobody reads it here any more.
     func remoteStream(_ key: StreamKey, of peer: RoomPeer) -> RoomStream? {
         guard state.withLock({ $0.remote[key.user] === peer && $0.reading[key] != nil }) else { return nil }
@@ -234,6 +241,11 @@ final class RoomLink: Sendable {
             return forwarder
         }
         forwarder?.start()
+    }
+
+    /// A reader of another process asks for a key frame.
+    func keyFrameRequested(_ key: StreamKey) {
+        state.withLock { $0.forwarders[key] }?.stream.requestKeyFrame()
     }
 
     func stopForwarding(_ key: StreamKey, to peer: RoomPeer) {

@@ -80,6 +80,7 @@ final class RoomPeer: Sendable {
         case .stream(let key, let isOn): room.streamChanged(key, isOn: isOn, with: self)
         case .read(let key, let resolution): room.forward(key, resolution, to: self)
         case .unread(let key): room.stopForwarding(key, to: self)
+        case .keyFrame(let key): room.keyFrameRequested(key)
         case .forget(let memories):
             state.withLock { state in for memory in memories { state.memories[memory] = nil } }
         case .begin(let key): stream(key)?.begin()
@@ -116,6 +117,7 @@ final class RoomPeer: Sendable {
             state.withLock { $0.memories[shared.memory] = memory }
         }
         guard let memory = state.withLock({ $0.memories[shared.memory] }) else { return false }
+        guard shared.layout?.fits(in: shared.length) ?? true else { return false }
         let buffer = memory.buffer(count: shared.length) { [weak self] in
             guard let self else { return }
             state.withLock { state in

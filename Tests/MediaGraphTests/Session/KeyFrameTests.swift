@@ -1,0 +1,111 @@
+import GStreamer
+import TestSupport
+import Testing
+
+@testable import MediaGraph
+
+/// Encoded streams: whoever can show nothing gets a key frame from an encoder that would send none by itself.
+@Suite struct KeyFrameTests {
+    init() throws { try Nodes.register() }
+
+    private func bob(_ room: String) throws -> Graph {
+        try Graph(
+            """
+            videotestsrc is-live=true ! video/x-raw,width=64,height=48,framerate=30/1 !
+            vp8enc name=encoder deadline=1 keyframe-max-dist=1000000 ! call.camera
+            mediasession name=call room="\(room)" user=bob
+            """)
+    }
+
+    /// What comes out of the session, key frames marked.
+    private func reader(_ user: String, _ room: String, _ tail: String) throws -> (graph: Graph, frames: Log<Bool>) {
+        let graph = try Graph("mediasession name=call room=\"\(room)\" user=\(user)  call.video_bob ! \(tail)")
+        let frames = Log<Bool>()
+        try graph.element("call").staticPad("video_bob")?.observeBuffers { frames.add($0.isKeyframe) }
+        return (graph, frames)
+    }
+
+    private func decoder(_ user: String, _ room: String) throws -> (graph: Graph, shown: Log<Bool>) {
+        let graph = try Graph(
+            "mediasession name=call room=\"\(room)\" user=\(user)  call.video_bob ! vp8dec ! rawdatapipe name=pipe")
+        let shown = Log<Bool>()
+        try graph.rawDataPipe("pipe").receive { _ in shown.add(true) }
+        return (graph, shown)
+    }
+
+    @Test("SE-1 whoever joins late sees a user's encoded stream at once; who has all of it costs no key frame")
+    func late() async throws {
+        let room = #function
+        let (early, frames) = try reader("early", room, "fakesink sync=false")
+        try await early.start()
+        let bob = try bob(room)
+        try await bob.start()
+        #expect(waitUntil { frames.all.count >= 45 })
+        #expect(frames.all.count(where: \.self) == 1)
+        for user in ["alice", "carol"] {
+            let (late, shown) = try decoder(user, room)
+            try await late.start()
+            #expect(waitUntil { shown.all.count >= 10 })
+            await late.stop()
+        }
+        #expect(frames.all.count(where: \.self) >= 3)
+        for graph in [early, bob] { await graph.stop() }
+    }
+
+    @Test("SE-4 a reader that lost some of an encoded stream gets a key frame, no more than one a second")
+    func overrun() async throws {
+        let room = #function
+        let (slow, frames) = try reader("slow", room, "identity sleep-time=150000 ! fakesink sync=false")
+        try await slow.start()
+        let bob = try bob(room)
+        try await bob.start()
+        #expect(waitUntil { frames.all.count(where: \.self) >= 4 })
+        let sent = NodeCounts(try bob.element("call"))!.frames
+        #expect(NodeCounts(try slow.element("call"))!.dropped > 0)
+        // Three that were asked for, thirty frames apart, behind the first.
+        #expect(sent >= 60)
+        for graph in [slow, bob] { await graph.stop() }
+    }
+
+    @Test("SE-1 a key frame that is asked for behind a session's pad is asked of the user's encoder")
+    func asked() async throws {
+        let room = #function
+        let (alice, frames) = try reader("alice", room, "fakesink name=end sync=false")
+        try await alice.start()
+        let bob = try bob(room)
+        try await bob.start()
+        #expect(waitUntil { frames.all.count >= 10 })
+        #expect(frames.all.count(where: \.self) == 1)
+        try alice.element("end").staticPad("sink")?.requestKeyFrame()
+        #expect(waitUntil { frames.all.count(where: \.self) == 2 })
+        for graph in [alice, bob] { await graph.stop() }
+    }
+
+    @Test("SE-3 another process's late reader gets a key frame too, and again whenever it asks")
+    func betweenProcesses() async throws {
+        let room = #function
+        let (early, frames) = try reader("early", room, "fakesink sync=false")
+        try await early.start()
+        let bob = try bob(room)
+        try await bob.start()
+        #expect(waitUntil { frames.all.count >= 10 })
+        let other = RoomLinkTests.Other()
+        let link = try RoomLink(room: room, events: other)
+        link.start()
+        _ = try link.join("alice")
+        #expect(waitUntil { other.users.all.contains("bob") })
+        // Of a stream that isn't read none is asked for.
+        link.requestKeyFrame(other.bobs.key)
+        let reader = StreamReader(bound: 2)
+        other.bobs.add(reader)
+        link.demandChanged(other.bobs.key)
+        #expect(waitUntil { other.bobs.format != nil })
+        #expect(frames.all.count(where: \.self) == 1)
+        for count in 2...3 {
+            link.requestKeyFrame(other.bobs.key)
+            #expect(waitUntil { frames.all.count(where: \.self) == count })
+        }
+        link.stop()
+        for graph in [early, bob] { await graph.stop() }
+    }
+}
