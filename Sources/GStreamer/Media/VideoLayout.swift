@@ -46,28 +46,43 @@ public struct VideoLayout: Sendable, Hashable {
         else { return false }
         return planes.indices.allSatisfy { index in
             guard planes[index].stride >= 0, planes[index].offset <= UInt(Int32.max) else { return false }
-            return Int(planes[index].offset) + extent(ofPlane: index, info) <= size
+            return extent(ofPlane: index, info) <= size - Int(planes[index].offset)
         }
     }
 
-    /// In bytes, from its first to its last.
+    /// In bytes, from its first to its last; more than there can be for one that doesn't hold the whole picture.
     private func extent(ofPlane index: Int, _ info: UnsafePointer<GstVideoFormatInfo>) -> Int {
         let stride = Int(planes[index].stride)
-        if info.pointee.flags.rawValue & GST_VIDEO_FORMAT_FLAG_TILED.rawValue != 0 {
+        func has(_ flag: GstVideoFormatFlags) -> Bool { info.pointee.flags.rawValue & flag.rawValue != 0 }
+        if has(GST_VIDEO_FORMAT_FLAG_PALETTE), index == 1 { return Self.paletteSize }
+        if has(GST_VIDEO_FORMAT_FLAG_TILED) {
             // How many tiles lie side by side, and below each other (`GST_VIDEO_TILE_MAKE_STRIDE`).
-            return (stride & 0xffff) * (stride >> 16) * Int(Self.value(Int32(index), of: info.pointee.tile_info).size)
+            let (columns, rows, least) = (stride & 0xffff, stride >> 16, defaultStride(ofPlane: index, info))
+            guard columns >= least & 0xffff, rows >= least >> 16 else { return .max }
+            return columns * rows * Int(Self.value(Int32(index), of: info.pointee.tile_info).size)
         }
         var components = [Int32](repeating: -1, count: Int(GST_VIDEO_MAX_COMPONENTS))
         gst_video_format_info_component(info, UInt32(index), &components)
         let extents = components.filter { $0 >= 0 }.map { component in
             let rows = Self.scaled(height, by: component, of: info.pointee.h_sub)
-            // Of packed bits no pixel has bytes of its own.
             let pixel = Int(Self.value(component, of: info.pointee.pixel_stride))
-            let row = pixel > 0 ? Self.scaled(width, by: component, of: info.pointee.w_sub) * pixel : stride
-            return stride * (rows - 1) + row
+            guard pixel > 0 else {
+                // Of packed bits no pixel has bytes of its own.
+                return stride >= defaultStride(ofPlane: index, info) ? stride * rows : .max
+            }
+            return stride * (rows - 1) + Self.scaled(width, by: component, of: info.pointee.w_sub) * pixel
         }
         return extents.max() ?? 0
     }
+
+    private func defaultStride(ofPlane index: Int, _ format: UnsafePointer<GstVideoFormatInfo>) -> Int {
+        var info = GstVideoInfo()
+        guard gst_video_info_set_format(&info, format.pointee.format, width, height) != 0 else { return .max }
+        return Int(Self.value(Int32(index), of: info.stride))
+    }
+
+    /// In bytes: 256 colours.
+    private static let paletteSize = 1024
 
     /// More than any picture has.
     private static let longestEdge: UInt32 = 1 << 16

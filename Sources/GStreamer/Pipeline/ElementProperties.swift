@@ -66,8 +66,7 @@ extension Element {
         var value = Value(type: specification.pointee.value_type)
         let given = Value(newValue)
         guard given.read({ g_value_transform($0, &value.raw) }) != 0 else {
-            let expected = String(cString: g_type_name(specification.pointee.value_type))
-            throw .wrongType(element: kind, property: name, expected: expected, value: "\(newValue)")
+            throw .wrongType(element: kind, property: name, expected: expectation(of: name), value: "\(newValue)")
         }
         try assign(name, specification, value)
     }
@@ -77,8 +76,7 @@ extension Element {
         let specification = try writable(name)
         var value = Value(type: specification.pointee.value_type)
         guard gst_value_deserialize_with_pspec(&value.raw, text, specification) != 0 else {
-            let expected = String(cString: g_type_name(specification.pointee.value_type))
-            throw .wrongType(element: kind, property: name, expected: expected, value: text)
+            throw .wrongType(element: kind, property: name, expected: expectation(of: name), value: text)
         }
         try assign(name, specification, value)
     }
@@ -86,6 +84,12 @@ extension Element {
     /// The same for a caller who tells of a refusal himself: the element posts no warning of it.
     package func setPropertyQuietly(_ name: String, parsing text: String) throws(PropertyError) {
         try PropertyRefusal.quietly(self) { () throws(PropertyError) in try setProperty(name, parsing: text) }
+    }
+
+    /// What the property takes, in words.
+    private func expectation(of property: String) -> String {
+        let type = cgst_class_of(raw).assumingMemoryBound(to: GTypeClass.self).pointee.g_type
+        return PropertyInfo.find(property, of: type)?.expectation ?? "another type"
     }
 
     private func writable(_ name: String) throws(PropertyError) -> UnsafeMutablePointer<GParamSpec> {
@@ -104,7 +108,8 @@ extension Element {
         value.read { g_value_copy($0, &checked.raw) }
         guard g_param_value_validate(specification, &checked.raw) == 0 else {
             throw .refused(
-                element: kind, property: name, reason: "\(value.serialized ?? "the value") is out of its range")
+                element: kind, property: name,
+                reason: "\(value.serialized ?? "the value") is none of its values: expected \(expectation(of: name))")
         }
         let refusal = PropertyRefusal.during(self) {
             value.read { g_object_set_property(raw.assumingMemoryBound(to: GObject.self), name, $0) }

@@ -14,7 +14,7 @@ open class BinElement: ElementImplementation, ParentClass, @unchecked Sendable {
                     .assumingMemoryBound(to: GstElementClass.self).pointee.provide_clock(element)
             }
         }
-        if hearsRequests { installSendEvent(klass) }
+        if hearsSentEvents { installSendEvent(klass) }
         guard watchesMessages || speaksForChildren else { return }
         klass.assumingMemoryBound(to: GstBinClass.self).pointee.handle_message = { bin, message in
             let raw = UnsafeMutableRawPointer(bin!)
@@ -48,7 +48,7 @@ open class BinElement: ElementImplementation, ParentClass, @unchecked Sendable {
     }
 
     /// Whether `endOfStreamRequested` and `latencyDecided` are called.
-    open class var hearsRequests: Bool { false }
+    open class var hearsSentEvents: Bool { false }
 
     /// The graph is asked to end, before the bin's own sources are. Any thread.
     open func endOfStreamRequested() {}

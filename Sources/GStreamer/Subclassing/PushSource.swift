@@ -29,7 +29,10 @@ open class PushSource: ElementImplementation, ParentClass, @unchecked Sendable {
             let node = PushSource.of(element!)
             switch event!.pointee.type {
             case GST_EVENT_RECONFIGURE: node.downstreamReconfigured()
-            case GST_EVENT_CUSTOM_UPSTREAM where gst_video_event_is_force_key_unit(event) != 0: node.keyFrameRequested()
+            case GST_EVENT_CUSTOM_UPSTREAM where gst_video_event_is_force_key_unit(event) != 0:
+                var time: GstClockTime = 0
+                gst_video_event_parse_upstream_force_key_unit(event, &time, nil, nil)
+                if node.keyFrameRequested(at: ClockTime(raw: time)) { return 1 }
             case GST_EVENT_CUSTOM_UPSTREAM:
                 if let structure = gst_event_get_structure(event) { node.received(Structure(copying: structure)) }
             default: break
@@ -141,8 +144,9 @@ open class PushSource: ElementImplementation, ParentClass, @unchecked Sendable {
     /// Downstream asks to negotiate anew (RECONFIGURE). Any thread.
     open func downstreamReconfigured() {}
 
-    /// Downstream asks for a key frame (`GstForceKeyUnit`). Any thread.
-    open func keyFrameRequested() {}
+    /// Downstream asks for a key frame (`GstForceKeyUnit`) from that running time on; `nil` for as soon as can be. True when it
+    /// will come. Any thread.
+    open func keyFrameRequested(at time: ClockTime?) -> Bool { false }
 
     /// What somebody downstream sends by `Pad.sendUpstream`. Any thread.
     open func received(_ structure: Structure) {}

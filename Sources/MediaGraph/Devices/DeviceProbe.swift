@@ -6,7 +6,7 @@ package enum DeviceProbe {
     static func list() -> [MediaDevice] {
         let monitor = SharedDeviceMonitor.shared.hold()
         defer { SharedDeviceMonitor.shared.release() }
-        let heard = monitor.devices.compactMap(device)
+        let heard = onceEach(monitor.devices.compactMap(device))
         let found = screens() + heard + streamsInUse(besides: heard)
         let order = MediaDevice.Kind.allCases
         func rank(_ device: MediaDevice) -> (Int, Int, Int, String) {
@@ -18,11 +18,26 @@ package enum DeviceProbe {
         return found.sorted { rank($0) < rank($1) }
     }
 
+    /// PipeWire is PulseAudio's server too, and both providers have its sound: as PulseAudio's it can be the default, and its loss
+    /// is told.
+    private static func onceEach(_ devices: [MediaDevice]) -> [MediaDevice] {
+        let (others, pipeWires) = (devices.filter { !isPipeWires($0) }, devices.filter(isPipeWires))
+        return others
+            + pipeWires.filter { device in
+                !others.contains { $0.kind == device.kind && $0.path == device.path }
+            }
+    }
+
+    private static func isPipeWires(_ device: MediaDevice) -> Bool { device.text.hasPrefix("pipewire") }
+
     private static func device(_ device: Device) -> MediaDevice? {
-        guard let kind = kind(device.deviceClass), let element = device.makeElement(),
-            let (text, path) = text(element)
-        else { return nil }
+        guard let kind = kind(device.deviceClass), let element = device.makeElement() else { return nil }
         let properties = device.properties
+        // PipeWire's provider says a number, which is another whenever the device comes back.
+        if let node: String = properties?["node.name"], element.hasProperty("target-object") {
+            try? element.setProperty("target-object", to: node)
+        }
+        guard let (text, path) = text(element) else { return nil }
         return MediaDevice(
             kind: kind, name: device.displayName, path: path ?? device.displayName, text: text,
             isDefault: properties?["is-default"] ?? isElementsDefault(element, path),

@@ -30,9 +30,11 @@ final class SharedDeviceMonitor: Sendable {
     }
 
     /// Has all providers look again: ALSA's keeps the list that it made at the start. Blocks, as `hold` does.
-    func restart() {
+    ///
+    /// - Parameter isServerGone: whether sound servers have ended or come.
+    func restart(isServerGone: Bool) {
         guard let monitor = state.withLock({ $0.monitor }) else { return }
-        monitor.stop()
+        monitor.stop(isServerGone: isServerGone)
         _ = monitor.start()
     }
 

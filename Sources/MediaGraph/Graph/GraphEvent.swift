@@ -15,7 +15,7 @@ public enum GraphEvent: Sendable {
     case userStream(node: String, user: String, kind: String, isOn: Bool)
     /// What the session's own user shares isn't sent while another user's share is on: one shares at a time. Once for each
     /// time; it goes out by itself when the other has stopped.
-    case shareRefused(node: String, user: String, reason: String)
+    case shareRefused(node: String, user: String, kind: String, reason: String)
     /// Which of a device's formats a `devicesource` has picked.
     case deviceFormat(node: String, device: String, format: String)
     /// A device has gone, and the graph goes on without it. `at` is the running time up to which it gave data.

@@ -1,3 +1,4 @@
+import Foundation
 import GStreamer
 import Synchronization
 
@@ -52,6 +53,8 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
         var inputs: [Input] = []
         var outputs: [Output] = []
         var membership: Membership?
+        /// `StreamReader.latencyChanges`, as they were when latency was last decided.
+        var latencyChanges = 0
         /// What the user's own cameras give, while data flows: in the room or not.
         var previews: [PublishChannel: RoomStream] = [:]
 
@@ -134,8 +137,10 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
 
     private var user: String {
         let user = settings.current.user
-        return user.isEmpty ? name : user
+        return (user.isEmpty ? name : user).precomposedStringWithCanonicalMapping
     }
+
+    private var room: Room { Room.named(settings.current.room.precomposedStringWithCanonicalMapping) }
 
     func validate(_ proposed: Settings, changing property: String) throws(PropertyRefused) {
         guard property == "room" || property == "user" else { return }
@@ -190,7 +195,7 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
             }
         }
         if case .pausedToPlaying = change {
-            for input in state.withLock({ $0.inputs }) { input.publisher.announceTiming() }
+            for input in state.withLock({ $0.inputs }) { input.publisher.timingMayHaveChanged() }
         }
         let result = super.changeState(change)
         switch change {
@@ -204,10 +209,17 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
     }
 
     override class var speaksForChildren: Bool { true }
-    override class var hearsRequests: Bool { true }
+    override class var hearsSentEvents: Bool { true }
 
+    /// What comes of streams that are read isn't told on to the others: two users who show each other would raise it for ever.
     override func latencyDecided() {
-        for input in state.withLock({ $0.inputs }) { input.publisher.announceTiming() }
+        let isOfReaders = state.withLock { state in
+            let changes = StreamReader.latencyChanges.load(ordering: .relaxed)
+            defer { state.latencyChanges = changes }
+            return changes != state.latencyChanges
+        }
+        guard !isOfReaders else { return }
+        for input in state.withLock({ $0.inputs }) { input.publisher.timingMayHaveChanged() }
     }
 
     private var statistics: Structure {
@@ -238,7 +250,7 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
 
     /// At any time between `open` and `close`.
     private func join() throws(MediaGraphError) {
-        let membership = Membership(user: user, room: Room.named(settings.current.room), owner: WeakElement(instance))
+        let membership = Membership(user: user, room: room, owner: WeakElement(instance))
         try membership.join()
         let (inputs, outputs) = state.withLock { state in
             state.membership = membership

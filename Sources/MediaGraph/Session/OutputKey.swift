@@ -37,7 +37,7 @@ enum OutputKey: Sendable, Hashable {
     /// Whose stream it is.
     var sender: String {
         switch self {
-        case .preview: "camera"
+        case .preview: "the camera"
         case .of(let key): key.user
         }
     }

@@ -208,7 +208,7 @@ extension Room: RoomLinkEvents {
             )
         }
         shareFloor.askAgain()
-        for stream in streams { stream.end() }
+        for stream in streams { stream.end(ofOtherProcess: true) }
         for key in sending { tell(key, isOn: false) }
         for member in members { member.left(user) }
     }
@@ -228,7 +228,7 @@ extension MediaGraphError {
     static func nameTaken(_ user: String, in room: String) -> MediaGraphError {
         .alreadyInUse(
             .init(
-                "user \"\(user)\"", expected: "a name that nobody in the room has",
-                actual: "room \"\(room)\", where \"\(user)\" is already: choose another with user=…"))
+                "user \"\(user)\"", expected: "a free name",
+                actual: "one that somebody in room \"\(room)\" has: choose another with user=…"))
     }
 }

@@ -13,6 +13,7 @@ final class RoomStream: Sendable {
         var timing: StreamTiming?
         var isOn = false
         var publisher = PublisherReference()
+        var keyFrameRequests = KeyFrameRequests()
         /// Its user has heard of a trouble.
         var hasWarned = false
         /// Buffers so far, whoever published them.
@@ -58,14 +59,18 @@ final class RoomStream: Sendable {
             if let timing = state.timing { reader.signal(.timing(timing)) }
             if state.isOn { reader.signal(.status(true)) }
         }
-        demandChanged()
+        requested(.demandChanged)
+        if isEncodedAndOn { requestKeyFrame() }
     }
 
     func remove(_ reader: StreamReader) {
-        reader.join(nil)
         state.withLock { $0.readers.removeAll { $0 === reader } }
-        demandChanged()
+        reader.join(nil)
+        requested(.demandChanged)
     }
+
+    /// Whoever comes now comes in the midst of it.
+    var isEncodedAndOn: Bool { state.withLock { $0.isOn && $0.format?.isEncoded == true } }
 
     /// `nil` while its user isn't there, or hasn't sent.
     var format: StreamFormat? { state.withLock { $0.format } }
@@ -73,13 +78,14 @@ final class RoomStream: Sendable {
     /// A reader wants another height.
     func demandChanged() { requested(.demandChanged) }
 
-    /// A reader can show nothing before the next key frame: whoever sends the stream is asked for one.
+    /// A reader can show nothing before the next key frame: whoever sends the stream is asked for one, once a second at most.
     func requestKeyFrame() {
-        if let publisher = state.withLock({ $0.publisher.publisher }) {
-            publisher.requestKeyFrame()
-        } else {
-            requested(.keyFrame)
+        let now = monotonicNanoseconds()
+        let (isDue, publisher) = state.withLock { state in
+            (state.keyFrameRequests.mayAsk(at: now), state.publisher.publisher)
         }
+        guard isDue else { return }
+        if let publisher { publisher.requestKeyFrame() } else { requested(.keyFrame) }
     }
 
     /// What of its height is enough for all who read it; `nil` where nobody does.
@@ -90,15 +96,16 @@ final class RoomStream: Sendable {
     /// The user is there and will send; without a publisher in another process.
     func begin(_ publisher: StreamPublisher? = nil) {
         state.withLock { state in
-            state.isPublished = true
+            (state.isPublished, state.isOn) = (true, false)
             (state.publisher.publisher, state.hasWarned) = (publisher, false)
             state.tell(.begin)
         }
     }
 
-    /// The user has gone.
-    func end() {
+    /// The user has gone; one of another process may have come back in this one.
+    func end(ofOtherProcess isOther: Bool = false) {
         state.withLock { state in
+            guard !isOther || state.publisher.publisher == nil else { return }
             if state.isOn { state.tell(.status(false)) }
             state = State(readers: state.readers, count: state.count)
         }
@@ -141,13 +148,17 @@ final class RoomStream: Sendable {
     /// To every reader, by reference.
     func send(_ buffer: BufferAccess) {
         var lost: [(StreamReader, UnmanagedBuffer)] = []
-        state.withLock { state in
+        let lacksKeyFrame = state.withLock { state in
             state.count += 1
-            for reader in state.readers {
-                reader.offer(buffer, number: state.count) { lost.append((reader, $0)) }
+            var lacksKeyFrame = false
+            for reader in state.readers
+            where reader.offer(buffer, number: state.count, losing: { lost.append((reader, $0)) }) {
+                lacksKeyFrame = true
             }
+            return lacksKeyFrame
         }
         for (reader, buffer) in lost { reader.lose(buffer) }
+        if lacksKeyFrame { requestKeyFrame() }
     }
 }
 

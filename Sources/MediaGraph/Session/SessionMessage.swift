@@ -8,8 +8,9 @@ enum SessionMessage {
 
     static let shareRefusedName = "mediagraph-share-refused"
 
-    static func shareRefused(_ user: String, _ error: MediaGraphError) -> Structure {
-        Structure(shareRefusedName, [("user", user), ("reason", "\(error)")])
+    static func shareRefused(_ key: StreamKey, _ error: MediaGraphError) -> Structure {
+        Structure(
+            shareRefusedName, [("user", key.user), ("kind", key.kind.stream.rawValue), ("reason", "\(error)")])
     }
 
     static func joined(_ user: String, room: String) -> Structure {
@@ -32,7 +33,9 @@ enum SessionMessage {
         case leftName: return .userLeft(node: node, user: user)
         case streamName:
             return .userStream(node: node, user: user, kind: structure["kind"] ?? "", isOn: structure["on"] ?? false)
-        case shareRefusedName: return .shareRefused(node: node, user: user, reason: structure["reason"] ?? "")
+        case shareRefusedName:
+            return .shareRefused(
+                node: node, user: user, kind: structure["kind"] ?? "", reason: structure["reason"] ?? "")
         default: return nil
         }
     }
@@ -53,6 +56,9 @@ enum SessionMessage {
             ]),
         MessageDeclaration(
             shareRefusedName, "What this user shares isn't sent while another user's share is on",
-            fields: [("user", "string", "whose share is refused"), ("reason", "string", "who shares")]),
+            fields: [
+                ("user", "string", "whose share is refused"), ("kind", "string", "share or shareaudio"),
+                ("reason", "string", "who shares"),
+            ]),
     ]
 }

@@ -6,7 +6,7 @@ import Synchronization
 /// It is made by `mediasession` and known to no factory. It goes on through its user's leaving and coming back, and never
 /// ends by itself. Frames are as high as downstream wants them, or as they come.
 ///
-/// `@unchecked Sendable`: `shown`, `keyFrameRequests` and `demand` belong to the streaming thread; the rest is constant or behind locks.
+/// `@unchecked Sendable`: `shown` and `demand` belong to the streaming thread; the rest is constant or behind locks.
 final class SessionReceiver: PushSource, @unchecked Sendable {
     /// What downstream has been told.
     private struct Shown {
@@ -29,9 +29,11 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         var isOn = false
         /// What it has been told of that.
         var isToldOn = false
-        var order = StreamReader.FrameOrder()
-        /// Of an encoded stream: it can show nothing before the next key frame.
-        var lacksKeyFrame = true
+        var order = FrameOrder()
+        /// It has asked for a key frame, and none has come since.
+        var wantsKeyFrame = false
+        /// What has been warned of.
+        var refused: StreamFormat?
     }
 
     /// What warnings call it by.
@@ -42,9 +44,9 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
 
     private let reader = Mutex<StreamReader?>(nil)
     private let names = Mutex(Names(pad: "", sender: ""))
-    private let reportedLatency = Mutex(ClockTime.zero)
     private var shown = Shown()
-    private var keyFrameRequests = KeyFrameRequests()
+    /// Running time from which downstream wants a key frame, in nanoseconds; the greatest for never.
+    private let keyFrameTime = Atomic<UInt64>(.max)
     /// Counts when the graph goes on: from then on running time is another.
     private let runs = Atomic<Int>(0)
     /// By downstream's last answer.
@@ -105,7 +107,7 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
     }
 
     override var latency: (isLive: Bool, minimum: ClockTime, maximum: ClockTime?) {
-        (true, reportedLatency.withLock { $0 }, nil)
+        (true, reader.withLock { $0 }?.latency ?? .zero, nil)
     }
 
     override func create(_ buffer: inout Buffer?) -> FlowReturn {
@@ -116,7 +118,7 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
             case .buffer(let next):
                 if shown.run != runs.load(ordering: .acquiring), let timing = shown.timing { announce(timing) }
                 guard let segment = shown.segment, isInTime(next.buffer.access, segment), !shown.isRefused else {
-                    if shown.isRefused { bridge(next.buffer.access) }
+                    if shown.isRefused { pushGap(inPlaceOf: next.buffer.access) }
                     reader.lose(next.buffer)
                     continue
                 }
@@ -145,21 +147,36 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         }
     }
 
-    /// Who has come in the midst of an encoded stream, or has lost some of it, can't decode the rest before a key frame.
-    private func noteKeyFrame(_ buffer: BufferAccess, hasGap: Bool) {
-        shown.lacksKeyFrame = !buffer.isKeyframe && (shown.lacksKeyFrame || hasGap || buffer.isDiscontinuous)
-        if shown.lacksKeyFrame, keyFrameRequests.mayAsk(at: monotonicNanoseconds()) { keyFrameRequested() }
+    /// Where downstream wants one from this frame on, or still does.
+    private func askForKeyFrame(at buffer: BufferAccess) {
+        let isDue = isKeyFrameDue(buffer)
+        shown.wantsKeyFrame = !buffer.isKeyframe && (shown.wantsKeyFrame || isDue)
+        if shown.wantsKeyFrame { reader.withLock { $0 }?.requestKeyFrame() }
     }
 
-    override func keyFrameRequested() { reader.withLock { $0 }?.requestKeyFrame() }
+    private func isKeyFrameDue(_ buffer: BufferAccess) -> Bool {
+        let wanted = keyFrameTime.load(ordering: .relaxed)
+        guard wanted < .max, let timestamp = buffer.presentationTimestamp,
+            let time = shown.segment?.runningTime(of: timestamp), time.nanoseconds >= wanted
+        else { return false }
+        // One that was asked for meanwhile stands.
+        return keyFrameTime.compareExchange(expected: wanted, desired: .max, ordering: .relaxed).exchanged
+    }
+
+    /// By the time of the publisher's graph that would be another, and its encoder may be far: it is asked when frames of that
+    /// time come.
+    override func keyFrameRequested(at time: ClockTime?) -> Bool {
+        keyFrameTime.store(time?.nanoseconds ?? 0, ordering: .relaxed)
+        if time == nil { reader.withLock { $0 }?.requestKeyFrame() }
+        return true
+    }
 
     /// At its time by this graph's clock, and marked where others before it were lost: a decoder has to know.
     private func placed(_ buffer: consuming Buffer, _ number: UInt64) -> Buffer {
         var buffer = buffer
         if let follower = shown.follower { buffer = follower.follow(buffer) }
-        let hasGap = shown.order.hasGap(before: number)
-        if shown.format?.isEncoded == true { noteKeyFrame(buffer.access, hasGap: hasGap) }
-        if hasGap {
+        if shown.format?.isEncoded == true { askForKeyFrame(at: buffer.access) }
+        if shown.order.hasGap(before: number) {
             buffer = buffer.writable()
             buffer.access.markDiscontinuous()
         }
@@ -213,12 +230,15 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
     }
 
     private func warn(of format: StreamFormat, taken: Caps) {
+        guard shown.refused !== format else { return }
+        shown.refused = format
         let names = names.withLock { $0 }
         let difference = FormatConflict.difference(
             format.caps, taken, "\(names.sender) sends", "what is linked to this pad takes")
-        postWarning(
-            .notNegotiated,
-            "\(names.pad) has nothing of \(names.sender): \(difference): put \(format.converters) in between")
+        let mend =
+            !format.isEncoded && taken.canIntersect(StreamFormat.encoded)
+            ? "leave the decoder out, or put decodebin in its place" : "put \(format.converters) in between"
+        postWarning(.notNegotiated, "\(names.pad) has nothing of \(names.sender): \(difference): \(mend)")
     }
 
     /// Downstream has changed.
@@ -228,9 +248,7 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
             guard downstreamAccepts(format.caps) else { return }
             announce(format)
             guard !shown.isRefused, let timing = shown.timing else { return }
-            announce(timing)
-            announceStatus()
-            return
+            return announce(timing)
         }
         negotiate()
         if demand != shown.demand { announce(format) }
@@ -252,14 +270,11 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         guard let clock = element.clock, let base = element.baseTime else { return }
         let offset = timing.offset(to: clock, baseTime: base)
         let segment = timing.segment.shifted(by: offset)
-        shown.segment = segment
         shown.follower = ClockFollower(timing, clock: clock, baseTime: base, announced: offset)
-        pushSegment(segment)
-        let changed = reportedLatency.withLock { latency in
-            defer { latency = timing.latency }
-            return latency != timing.latency
-        }
-        if changed { element.postLatencyChanged() }
+        if segment != shown.segment { pushSegment(segment) }
+        shown.segment = segment
+        announceStatus()
+        if reader.withLock({ $0 })?.setLatency(timing.latency) == true { element.postLatencyChanged() }
     }
 
     private func announceStatus() {
@@ -268,9 +283,10 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         pushSticky(StreamStatus.event(on: shown.isOn))
     }
 
-    /// In place of a frame that downstream can't take.
-    private func bridge(_ buffer: BufferAccess) {
-        guard shown.segment != nil, let timestamp = buffer.presentationTimestamp else { return }
+    private func pushGap(inPlaceOf buffer: BufferAccess) {
+        guard let timestamp = buffer.presentationTimestamp, shown.segment?.runningTime(of: timestamp) != nil else {
+            return
+        }
         pushGap(at: timestamp, duration: buffer.duration)
     }
 

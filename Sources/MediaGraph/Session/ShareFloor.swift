@@ -39,7 +39,7 @@ final class ShareFloor: Sendable {
     func askAgain() { state.withLock { $0.refusal = nil } }
 
     fileprivate static func shared(by user: String) -> MediaGraphError {
-        .alreadyInUse(.init("the room's share", expected: "nobody else to share", actual: "user \"\(user)\", who does"))
+        .alreadyInUse(.init("the room's share", expected: "it to be free", actual: "user \"\(user)\" sharing"))
     }
 
     func giveBack(_ key: StreamKey) {

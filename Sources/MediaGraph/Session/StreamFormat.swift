@@ -12,7 +12,7 @@ final class StreamFormat: Sendable {
     /// What makes nearly any format of this one.
     let converters: String
     private let scalers = Mutex<[Resolution: Made]>([:])
-    private static let encoded = BufferType.encoded.caps.constant
+    static let encoded = BufferType.encoded.caps.constant
 
     init(_ caps: Caps) {
         self.caps = caps

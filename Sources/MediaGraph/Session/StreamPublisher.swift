@@ -4,7 +4,7 @@ import Synchronization
 /// What a session does with one of its user's own streams: hands it on to those who read it, in the room and in the user's
 /// own preview.
 ///
-/// `@unchecked Sendable`: `announced`, `keyFrameRequests` and `isRefused` belong to the streaming thread; the rest is constant or atomic.
+/// `@unchecked Sendable`: `announced` and `isRefused` belong to the streaming thread; the rest is constant or atomic.
 final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
     let kind: StreamKind
     let appSink: AppSink
@@ -20,7 +20,6 @@ final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
     private let mirror = Atomic<Int32>(MirrorMode.none.rawValue)
     /// By readers that can show nothing before the next.
     private let isKeyFrameWanted = Atomic<Bool>(false)
-    private var keyFrameRequests = KeyFrameRequests()
     private var announced: Announced?
     /// It has been said that another shares.
     private var isRefused = false
@@ -73,6 +72,11 @@ final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
                 membership: membership,
                 stream: membership.room.stream(StreamKey(user: membership.user, kind: kind)))
         }
+        if let new {
+            statistics.reset()
+            // Before the next frame says what it is.
+            new.stream.begin(self)
+        }
         let left = target.withLock { target in
             defer { target.place = new }
             return target.place
@@ -80,10 +84,6 @@ final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
         if let left {
             turn(left, on: false)
             left.stream.end()
-        }
-        if let new {
-            statistics.reset()
-            new.stream.begin(self)
         }
         beginnings.wrappingAdd(1, ordering: .releasing)
         version.wrappingAdd(1, ordering: .releasing)
@@ -113,7 +113,7 @@ final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
     }
 
     /// Other times may hold from the next frame on.
-    func announceTiming() { version.wrappingAdd(1, ordering: .releasing) }
+    func timingMayHaveChanged() { version.wrappingAdd(1, ordering: .releasing) }
 
     /// Before the next frame, on its thread: readers get no hold of what is upstream.
     func requestKeyFrame() { isKeyFrameWanted.store(true, ordering: .relaxed) }
@@ -152,11 +152,8 @@ final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
     }
 
     private func askForKeyFrame(before buffer: BufferAccess) {
-        if !buffer.isKeyframe {
-            guard keyFrameRequests.mayAsk(at: monotonicNanoseconds()) else { return }
-            appSink.staticPad("sink")?.requestKeyFrame()
-        }
         isKeyFrameWanted.store(false, ordering: .relaxed)
+        if !buffer.isKeyframe { appSink.staticPad("sink")?.requestKeyFrame() }
     }
 
     /// What is new goes ahead of the buffer.
@@ -205,7 +202,7 @@ final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
                     .busy,
                     "\(owner.name): \(kind.inputPad) isn't sent: \(error); it waits, and begins by itself when that share ends"
                 )
-                owner.post(SessionMessage.shareRefused(key.user, error))
+                owner.post(SessionMessage.shareRefused(key, error))
             }
             isRefused = true
             return false

@@ -1,8 +1,10 @@
 import GStreamer
+import Synchronization
 
 /// One reader's place in a stream: a queue between the publisher's thread and the reader's, so that neither waits for the
 /// other. It never grows: what a slow reader hasn't taken is lost to it alone, and counted. Of frames that stand by themselves
-/// the oldest goes first; of an encoded stream those that come, up to the next key frame, which takes the place of all.
+/// the oldest goes first; of an encoded stream those that come, up to the next key frame, which takes the place of all. Nor does
+/// it get what comes before its first key frame: nobody could decode that.
 final class StreamReader: Sendable {
     /// What comes in order with the buffers. Nothing is lost but what is no longer true, and that only to a reader that is stuck.
     enum Signal: Sendable {
@@ -38,16 +40,6 @@ final class StreamReader: Sendable {
     /// Of an encoded stream: to lose one costs all up to the next key frame, and they are small.
     private static let predictedBound = 8
 
-    /// Tells by the numbers of the frames that come whether others were lost before one.
-    struct FrameOrder: Sendable {
-        private var last: UInt64?
-
-        mutating func hasGap(before number: UInt64) -> Bool {
-            defer { last = number }
-            return last.map { number != $0 + 1 } ?? false
-        }
-    }
-
     struct Frame: Sendable {
         let buffer: UnmanagedBuffer
         /// Which of the stream's it is: the same for every reader.
@@ -69,8 +61,11 @@ final class StreamReader: Sendable {
 
     private struct State: Sendable {
         var queue: BoundedQueue<Frame, Signal>
+        var isEncoded = false
         /// Frames that need others before them have come.
         var isPredicted = false
+        /// Before the first key frame, and where one that others need was lost.
+        var lacksKeyFrame = false
         /// In PLAYING: what waited through a pause would be shown as new when it is old.
         var isPlaying = false
         var isFlushing = false
@@ -78,6 +73,7 @@ final class StreamReader: Sendable {
         var isToNegotiate = false
         var demand = Resolution.native
         var stream = StreamReference()
+        var latency = ClockTime.zero
 
         mutating func takeNegotiation() -> Bool {
             defer { isToNegotiate = false }
@@ -103,33 +99,60 @@ final class StreamReader: Sendable {
     /// What of the stream's height is enough for it.
     var demand: Resolution { monitor.withLock { $0.demand } }
 
-    /// What it reads, and asks.
-    func join(_ stream: RoomStream?) { monitor.withLock { $0.stream.stream = stream } }
+    /// What it reads, and asks; with `nil` nothing of that is left.
+    func join(_ stream: RoomStream?) {
+        monitor.withLock { $0.stream.stream = stream }
+        guard stream == nil else { return }
+        discard { state in
+            state.queue.removeSignals { _ in true }
+            (state.isEncoded, state.isPredicted, state.lacksKeyFrame) = (false, false, false)
+        }
+    }
 
     // MARK: The publisher's thread
 
-    /// Never waits. Buffers that are lost for it are let go by the caller, outside all locks.
-    func offer(_ buffer: BufferAccess, number: UInt64, losing: (UnmanagedBuffer) -> Void) {
+    /// Never waits. Buffers that are lost for it are let go by the caller, outside all locks. True when it can show nothing
+    /// before the next key frame.
+    func offer(_ buffer: BufferAccess, number: UInt64, losing: (UnmanagedBuffer) -> Void) -> Bool {
         let isKeyframe = buffer.isKeyframe
-        monitor.withLock { state in
-            guard state.isPlaying, !state.isFlushing else { return }
-            let new = Frame(buffer: UnmanagedBuffer(buffer.retained), number: number)
-            if !isKeyframe { state.isPredicted = true }
-            guard state.isPredicted else {
-                if case .dropped(let lost) = state.queue.offer(new) { losing(lost.buffer) }
-                return
+        return monitor.withLock { state in
+            guard state.isPlaying, !state.isFlushing else {
+                state.lacksKeyFrame = state.isEncoded
+                return false
             }
-            if state.queue.frameCount >= Self.predictedBound {
-                guard isKeyframe else { return losing(new.buffer) }
-                state.queue.removeFrames { losing($0.buffer) }
+            let new = Frame(buffer: UnmanagedBuffer(buffer.retained), number: number)
+            if state.isEncoded, !isKeyframe { state.isPredicted = true }
+            guard state.isPredicted else {
+                state.lacksKeyFrame = false
+                // More of them may be left from what the stream was before.
+                while state.queue.frameCount > state.queue.bound, let lost = state.queue.removeOldest() {
+                    losing(lost.buffer)
+                }
+                if case .dropped(let lost) = state.queue.offer(new) { losing(lost.buffer) }
+                return false
+            }
+            let isFull = state.queue.frameCount >= Self.predictedBound
+            if isKeyframe {
+                state.lacksKeyFrame = false
+                if isFull { state.queue.removeFrames { losing($0.buffer) } }
+            } else if isFull || state.lacksKeyFrame {
+                state.lacksKeyFrame = true
+                losing(new.buffer)
+                return true
             }
             state.queue.force(new)
+            return false
         }
     }
 
     func signal(_ signal: Signal) {
         monitor.withLock { state in
-            if case .begin = signal { state.isPredicted = false }
+            switch signal {
+            case .begin: (state.isEncoded, state.isPredicted, state.lacksKeyFrame) = (false, false, false)
+            case .format(let format):
+                (state.isEncoded, state.isPredicted, state.lacksKeyFrame) = (format.isEncoded, false, format.isEncoded)
+            case .timing, .status: break
+            }
             state.queue.append(signal)
             if state.queue.signalCount > Self.signalBound { state.queue.removeSignals { $0.isOutdated(by: $1) } }
         }
@@ -157,6 +180,22 @@ final class StreamReader: Sendable {
 
     /// `next` says so, ahead of all that waits.
     func negotiate() { monitor.withLock { $0.isToNegotiate = true } }
+
+    /// How much later than its timestamps a frame of the stream may come, as its reader's graph has been told.
+    var latency: ClockTime { monitor.withLock { $0.latency } }
+
+    /// True when it has changed.
+    func setLatency(_ latency: ClockTime) -> Bool {
+        let isNew = monitor.withLock { state in
+            defer { state.latency = latency }
+            return state.latency != latency
+        }
+        if isNew { Self.latencyChanges.wrappingAdd(1, ordering: .relaxed) }
+        return isNew
+    }
+
+    /// Of all readers of the process: a graph may have several sessions.
+    static let latencyChanges = Atomic<Int>(0)
 
     func setDemand(_ resolution: Resolution) {
         let stream = monitor.withLock { state -> RoomStream? in

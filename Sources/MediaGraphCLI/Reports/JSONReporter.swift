@@ -102,8 +102,8 @@ struct JSONReporter: RunReporter {
         case .userLeft(let node, let user): print(User(event: .left, node: node, user: user))
         case .userStream(let node, let user, let kind, let isOn):
             print(User(event: .stream, node: node, user: user, kind: kind, on: isOn))
-        case .shareRefused(let node, let user, let reason):
-            print(User(event: .refused, node: node, user: user, reason: reason))
+        case .shareRefused(let node, let user, let kind, let reason):
+            print(User(event: .refused, node: node, user: user, kind: kind, reason: reason))
         case .deviceFormat(let node, let device, let format):
             print(Device(event: .format, node: node, device: device, format: format))
         case .deviceLost(let node, let device, let time, let reason):

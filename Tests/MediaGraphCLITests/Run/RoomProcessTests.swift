@@ -128,7 +128,7 @@ import Testing
         let bob = try sharer("bob")
         #expect(bob.waits { $0.output.contains("\"share\"") }, "\(bob.output)\(bob.errors)")
         let carol = try sharer("carol")
-        #expect(carol.waits { $0.count("got user \\\"bob\\\", who does") > 0 }, "\(carol.output)\(carol.errors)")
+        #expect(carol.waits { $0.count("got user \\\"bob\\\" sharing") > 0 }, "\(carol.output)\(carol.errors)")
         let alice = try program(
             """
             mediasession name=call room=r user=alice
@@ -152,11 +152,29 @@ import Testing
         #expect(first.waits { $0.hasSent(1) })
         let second = try bob()
         #expect(second.end() != 0)
-        #expect(second.output.contains("a name that nobody in the room has"), "\(second.output)")
+        #expect(second.output.contains("a free name"), "\(second.output)")
         first.send(SIGKILL)
         _ = first.end()
         let third = try bob()
         #expect(third.waits { $0.hasSent(1) }, "\(third.output)\(third.errors)")
+    }
+
+    @Test("SE-1 a name in another of its Unicode forms is the same name, in another process too, and in a pad's name")
+    func sameNameInAnotherForm() throws {
+        func user(_ name: String) -> String {
+            "mediasession name=call room=r user=\(name) videotestsrc is-live=true ! call.camera"
+        }
+        let reader = try program(
+            "mediasession name=call room=r user=x call.video_Ju_CC_88rgen ! rawdatapipe name=pipe handler=count")
+        let first = try program(user("J\u{FC}rgen"))
+        #expect(reader.waits { $0.statuses(on: true) == 1 }, "\(reader.output)\(reader.errors)")
+        let second = try program(user("Ju\u{308}rgen"))
+        #expect(second.end() != 0)
+        #expect(second.output.contains("a free name"), "\(second.output)")
+        for program in [first, reader] {
+            program.send(SIGINT)
+            #expect(program.end() == 0)
+        }
     }
 
     @Test("SE-4 what processes leave behind that were killed goes when anybody comes into any room")

@@ -58,8 +58,8 @@ import Testing
         #expect(
             throws: MediaGraphError.alreadyInUse(
                 .init(
-                    "user \"alice\"", expected: "a name that nobody in the room has",
-                    actual: "room \"same name\", where \"alice\" is already: choose another with user=…"))
+                    "user \"alice\"", expected: "a free name",
+                    actual: "one that somebody in room \"same name\" has: choose another with user=…"))
         ) { try room.join(second) }
         room.leave(second)
         #expect(room.users == ["alice"])
@@ -170,9 +170,51 @@ import Testing
         return steps
     }
 
-    private func send(_ size: Int, to stream: RoomStream) {
+    private func send(_ size: Int, to stream: RoomStream, isPredicted: Bool = false) {
         guard let buffer = Buffer(size: size) else { return }
+        if isPredicted { buffer.access.contentFlags = .max }
         stream.send(buffer.access)
+    }
+
+    @Test("SE-4 of an encoded stream a reader has nothing that it can't decode, of raw frames behind it the newest")
+    func predicted() throws {
+        let stream = RoomStream(StreamKey(user: "bob", kind: .camera), room: "r")
+        let reader = StreamReader(bound: 2)
+        reader.play()
+        stream.begin()
+        let encoded = try #require(Caps("video/x-vp8,width=16,height=16"))
+        stream.setCaps(encoded)
+        stream.add(reader)
+        #expect(drain(reader).count == 2)
+        // Before its first key frame, and behind one that was lost.
+        for size in 1...3 { send(size, to: stream, isPredicted: true) }
+        send(4, to: stream)
+        for size in 5...20 { send(size, to: stream, isPredicted: true) }
+        #expect(next(reader) == "4" && next(reader) == "5")
+        for size in 21...24 { send(size, to: stream, isPredicted: true) }
+        #expect(drain(reader) == ["6", "7", "8", "9", "10", "11"])
+        send(25, to: stream, isPredicted: true)
+        send(26, to: stream)
+        for size in 27...40 { send(size, to: stream, isPredicted: true) }
+        send(41, to: stream)
+        #expect(drain(reader) == ["41"])
+        // Behind a pause.
+        send(42, to: stream, isPredicted: true)
+        reader.pause()
+        send(43, to: stream, isPredicted: true)
+        reader.play()
+        send(44, to: stream, isPredicted: true)
+        send(45, to: stream)
+        #expect(drain(reader) == ["45"])
+        // Raw frames that follow are the newest two again, one by one.
+        for size in 46...53 { send(size, to: stream, isPredicted: true) }
+        stream.setCaps(try #require(Caps("video/x-raw,format=I420,width=16,height=16")))
+        for size in 54...56 { send(size, to: stream) }
+        #expect(drain(reader).suffix(2) == ["55", "56"])
+        for size in 57...70 { send(size, to: stream, isPredicted: true) }
+        #expect(drain(reader) == ["69", "70"])
+        let lost = NodeCounts(reader.statistics.structure).dropped
+        #expect(lost == 3 + 9 + 4 + 1 + 9 + 6 + 1 + 1 + 9 + 12, "\(lost)")
     }
 
     @Test("SE-1 a reader that waited for its user and one that comes later are told the same, in order")

@@ -55,6 +55,14 @@ struct BoundedQueue<Frame, Signal> {
         }
     }
 
+    /// `nil` without frames.
+    mutating func removeOldest() -> Frame? {
+        let oldest = items.firstIndex { if case .frame = $0 { true } else { false } }
+        guard let oldest, case .frame(let frame) = items.remove(at: oldest) else { return nil }
+        frameCount -= 1
+        return frame
+    }
+
     /// Signals are never lost, and keep their place among the frames.
     mutating func append(_ signal: Signal) { items.append(.signal(signal)) }
 

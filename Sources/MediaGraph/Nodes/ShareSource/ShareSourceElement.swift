@@ -66,7 +66,7 @@ final class ShareSourceElement: BinElement, ConfigurableElement, @unchecked Send
     }
 
     override class var speaksForChildren: Bool { true }
-    override class var hearsRequests: Bool { true }
+    override class var hearsSentEvents: Bool { true }
 
     override func endOfStreamRequested() {
         for stream in [video, audio] { stream.endIfIdle(isPaused: settings.current.isPaused) }

@@ -30,7 +30,8 @@ final class FileLock: Sendable {
                 if isFile(descriptor, at: path) { return descriptor }
                 close(descriptor)
             } else {
-                let (error, isHeld) = (failure(path), errno == EWOULDBLOCK)
+                let isHeld = errno == EWOULDBLOCK
+                let error = failure(path)
                 close(descriptor)
                 guard isHeld else { throw error }
                 return nil

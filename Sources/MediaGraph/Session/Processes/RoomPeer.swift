@@ -12,9 +12,10 @@ final class RoomPeer: Sendable {
         var memories: [UInt64: SharedMemory] = [:]
         /// How many of a stream's buffers somebody here still holds.
         var held: [StreamKey: Int] = [:]
+        var layouts = LayoutCheck()
     }
 
-    /// Of a stream's buffers: as many as wait at a reader of pictures, and the one that is shown.
+    /// Of a stream's buffers: as many as wait at a reader of raw pictures, and the one that is shown. Encoded ones are small.
     static let heldByReference = 3
 
     private let socket: LocalSocket
@@ -117,7 +118,7 @@ final class RoomPeer: Sendable {
             state.withLock { $0.memories[shared.memory] = memory }
         }
         guard let memory = state.withLock({ $0.memories[shared.memory] }) else { return false }
-        guard shared.layout?.fits(in: shared.length) ?? true else { return false }
+        if let layout = shared.layout, !state.withLock({ $0.layouts.fits(layout, in: shared.length) }) { return false }
         let buffer = memory.buffer(count: shared.length) { [weak self] in
             guard let self else { return }
             state.withLock { state in

@@ -11,7 +11,8 @@ final class StreamForwarder: Sendable {
         /// Where the peers want less than there is.
         var scaler: FrameScaler?
         var pool: SharedMemoryPool<ObjectIdentifier>
-        var order = StreamReader.FrameOrder()
+        var order = FrameOrder()
+        var layouts = LayoutCheck()
         /// Who lost what was before the next frame.
         var behind: Set<ObjectIdentifier> = []
         // What those who come later are told.
@@ -78,6 +79,7 @@ final class StreamForwarder: Sendable {
             state.demands[ObjectIdentifier(peer)] = resolution
             guard !state.peers.contains(where: { $0 === peer }) else { return }
             state.peers.append(peer)
+            if state.format?.isEncoded == true { state.behind.insert(ObjectIdentifier(peer)) }
             guard state.hasBegun else { return }
             peer.send(.begin(stream.key))
             if let caps = state.caps { peer.send(.caps(stream.key, caps)) }
@@ -137,7 +139,7 @@ final class StreamForwarder: Sendable {
             case .begin:
                 (state.hasBegun, state.caps, state.timing, state.isOn) = (true, nil, nil, false)
                 (state.format, state.scaler) = (nil, nil)
-                (state.order, state.behind) = (StreamReader.FrameOrder(), [])
+                (state.order, state.behind) = (FrameOrder(), [])
                 message = .begin(stream.key)
             case .format: return
             case .timing(let timing):
@@ -184,8 +186,18 @@ final class StreamForwarder: Sendable {
         return scaler.scaled(frame)?.buffer.retained
     }
 
+    /// Whether its planes lie in its memory, as those at the other end make sure of.
+    private func lies(_ buffer: BufferAccess) -> Bool {
+        guard let layout = buffer.videoLayout else { return true }
+        return state.withLock { $0.layouts.fits(layout, in: buffer.size) }
+    }
+
     private func show(_ frame: StreamReader.Frame) {
         guard let shown = scaled(frame) else { return reader.lose(frame.buffer) }
+        guard lies(shown.access) else {
+            stream.warn("stays in this process: other processes can't be told where its planes lie")
+            return reader.lose(frame.buffer)
+        }
         let (place, timing) = state.withLock {
             $0.caps == nil
                 ? (nil, nil)
@@ -199,13 +211,20 @@ final class StreamForwarder: Sendable {
         _ = frame.buffer.take()
         let shared = SharedBuffer(shown.access, in: place.id, capacity: place.memory.size, timing: timing)
         let bytes = BufferMessage.buffer(stream.key, shared).bytes
-        state.withLock { state in
+        let isPredicted = !shown.access.isKeyframe
+        let lacksKeyFrame = state.withLock { state in
+            var lacksKeyFrame = false
             if state.order.hasGap(before: frame.number) {
                 state.behind = Set(state.peers.map { ObjectIdentifier($0) })
             }
             for peer in state.peers {
                 if !place.replaced.isEmpty { peer.send(.forget(memories: place.replaced)) }
                 let holder = ObjectIdentifier(peer)
+                if isPredicted, state.format?.isEncoded == true, state.behind.contains(holder) {
+                    lacksKeyFrame = true
+                    reader.statistics.countDrop()
+                    continue
+                }
                 guard state.pool.hasRoom(holder) else {
                     state.behind.insert(holder)
                     reader.statistics.countDrop()
@@ -223,7 +242,9 @@ final class StreamForwarder: Sendable {
                     reader.statistics.countDrop()
                 }
             }
+            return lacksKeyFrame
         }
+        if lacksKeyFrame { stream.requestKeyFrame() }
         reader.statistics.countFrame()
     }
 }

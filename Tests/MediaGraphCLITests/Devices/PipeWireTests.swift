@@ -1,0 +1,125 @@
+import Foundation
+import MediaGraph
+import TestSupport
+import Testing
+
+/// Cameras and sound of a PipeWire of the test's own, which needs no hardware.
+@Suite struct PipeWireTests {
+    private struct List: Decodable {
+        var devices: [MediaDevice]
+    }
+
+    private static let project = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().path
+
+    /// A line of a shell in which `provides` begins to show a camera "drawn" to other programs, and `vanishes` kills that.
+    private static func shell(_ line: String) throws -> ChildProcess {
+        let prelude = """
+            PATH=\(ChildProcess.buildFolder.path):$PATH
+            trap 'kill -KILL $(jobs -p) 2>/dev/null || true' EXIT
+            log=$PIPEWIRE_DIR/log
+            cameras() { pw-cli ls Node | grep -c '"drawn"' || true; }
+            waits() {
+                for _ in $(seq 1200); do if [ "$("${@:2}")" = "$1" ]; then return; fi; sleep 0.05; done
+                echo "waited for $1 of ${*:2}" >&2; cat "$log" >&2; exit 9
+            }
+            provides() {
+                mediagraph run --quiet Pipelines/virtual-camera.pipeline SINK='identity drop-allocation=true !
+                    pipewiresink mode=provide stream-properties="props,media.class=Video/Source,node.name=drawn,node.description=Drawn"' & camera=$!
+                waits 1 cameras
+            }
+            vanishes() { kill -KILL $camera; wait $camera || true; }
+            says() { grep -c "$1" "$log" || true; }
+            """
+        // What hangs is ended with all that it has started.
+        return try ChildProcess.run(
+            "timeout",
+            [
+                "--kill-after=5", "150", "\(project)/scripts/with-pipewire", "bash", "-euo", "pipefail", "-c",
+                "cd '\(project)'\n\(prelude)\n\(line)",
+            ],
+            environment: Program.environment, timeout: 180)
+    }
+
+    @Test("GR-4 PipeWire's cameras and sound are listed once each, with text that runs")
+    func lists() throws {
+        let run = try Self.shell(
+            """
+            provides
+            mediagraph devices --json >"$log"
+            # Looking is over in each; PipeWire's own provider would crash every other time.
+            for _ in $(seq 10); do mediagraph devices >"$PIPEWIRE_DIR/text"; done
+            cat "$PIPEWIRE_DIR/text"
+            mediagraph run --json 'pipewiresrc target-object=drawn num-buffers=10 !
+                video/x-raw,format=YUY2,width=640,height=360 ! rawdatapipe name=pipe handler=count'
+            cat "$log"
+            """)
+        #expect(run.status == 0, "\(run.errors)")
+        let camera = "cameras\n  Drawn\n    pipewiresrc target-object=drawn\n    YUY2: 640×360 at 30 fps\n"
+        #expect(run.output.contains(camera), "\(run.output)")
+        #expect(run.output.contains("\"frames\":10"), "\(run.output)")
+        let json = try #require(run.output.split(separator: "\n").last)
+        let devices = try JSONDecoder().decode(List.self, from: Data(json.utf8)).devices
+        #expect(
+            devices.map(\.text) == [
+                "pipewiresrc target-object=drawn", "pulsesrc device=speaker.monitor", "pulsesink device=speaker",
+            ])
+    }
+
+    @Test("DV-4 devices --watch tells of PipeWire's cameras that come, go, and come back")
+    func watches() throws {
+        let run = try Self.shell(
+            """
+            mediagraph devices --watch --json >"$log" & watch=$!
+            waits 1 says '"path":"speaker".*"added"'
+            for round in 1 2; do
+                provides
+                waits $round says '"path":"drawn".*"added"'
+                vanishes
+                waits $round says '"path":"drawn".*"removed"'
+            done
+            kill -TERM $watch
+            wait $watch
+            """)
+        #expect(run.status == 0, "\(run.errors)")
+    }
+
+    @Test("DV-5 a PipeWire camera whose program is killed is lost, and back with it")
+    func reconnects() throws {
+        let run = try Self.shell(
+            """
+            provides
+            mediagraph run --json 'devicesource source="pipewiresrc target-object=drawn" reconnect=gap stall-timeout=1000 !
+                video/x-raw,format=YUY2,width=640,height=360 ! rawdatapipe name=pipe handler=count' >"$log" & graph=$!
+            waits 1 says '"event":"status".*"on":true'
+            vanishes
+            waits 1 says '"event":"lost"'
+            waits 1 says '"event":"status".*"on":false'
+            provides
+            waits 1 says '"event":"back"'
+            waits 2 says '"event":"status".*"on":true'
+            kill -TERM $graph
+            wait $graph
+            cat "$log"
+            """)
+        #expect(run.status == 0, "\(run.errors)\(run.output)")
+    }
+
+    @Test("DV-1 sound goes through PipeWire's PulseAudio as loud as it was, and is what a virtualmic hears there")
+    func sound() throws {
+        let run = try Self.shell(
+            """
+            mediagraph run --quiet 'audiotestsrc is-live=true freq=440 volume=0.25 ! audio/x-raw,channels=2 !
+                pulsesink device=speaker' &
+            mediagraph run --json --duration 3 'pulsesrc device=speaker.monitor ! virtualmic stereo=true ! ears.user_device
+                virtualspeaker name=ears handler=level' >"$log"
+            cat "$log"
+            """)
+        #expect(run.status == 0, "\(run.errors)")
+        // A sine of a quarter; a busy machine may cost a server without its rights some of it.
+        let loudest = run.output.split(separator: "\n").filter { $0.contains(#""user":"device""#) }.contains {
+            $0.contains(/"peak":-1[12]\./) && $0.contains(/"rms":-1[45]\./)
+        }
+        #expect(loudest, "\(run.output)")
+    }
+}
