@@ -1,5 +1,4 @@
 import CGStreamer
-import Synchronization
 
 /// Asks all device providers of GStreamer what there is, and hears from those that watch.
 ///
@@ -17,13 +16,13 @@ public final class DeviceMonitor: ObjectReference, @unchecked Sendable {
     /// Providers begin to look. It may wait for a server, or for a device to be opened: never in a Swift task. False where
     /// there is no provider at all.
     public func start() -> Bool {
-        defer { PipeWireDevices.keepStarted() }
+        defer { PipeWireProvider.keepStarted() }
         return gst_device_monitor_start(monitor) != 0
     }
 
     /// - Parameter isServerGone: whether a server may have ended, whose provider looks for another only when it is started anew.
     public func stop(isServerGone: Bool = false) {
-        if isServerGone { PipeWireDevices.letStop() }
+        if isServerGone { PipeWireProvider.letStop() }
         gst_device_monitor_stop(monitor)
     }
 
@@ -52,34 +51,6 @@ public final class DeviceMonitor: ObjectReference, @unchecked Sendable {
                 return GST_BUS_DROP
             }, Unmanaged.passRetained(Handler(handler)).toOpaque(),
             { Unmanaged<Handler>.fromOpaque($0!).release() })
-    }
-
-    /// PipeWire's provider (0.3.65) pulls its connection down under its own thread's feet when it is stopped: every other program
-    /// dies of that which looks at devices and has done. Once it has begun it goes on here, until its server is gone.
-    private enum PipeWireDevices {
-        private static let isKept = Mutex(false)
-
-        private static var provider: UnsafeMutablePointer<GstDeviceProvider>? {
-            gst_device_provider_factory_get_by_name("pipewiredeviceprovider")
-        }
-
-        static func keepStarted() {
-            isKept.withLock { isKept in
-                guard !isKept, let provider else { return }
-                defer { gst_object_unref(provider) }
-                // Starts are counted.
-                isKept = gst_device_provider_is_started(provider) != 0 && gst_device_provider_start(provider) != 0
-            }
-        }
-
-        static func letStop() {
-            isKept.withLock { isKept in
-                guard isKept, let provider else { return }
-                defer { gst_object_unref(provider) }
-                gst_device_provider_stop(provider)
-                isKept = false
-            }
-        }
     }
 
     private final class Handler: Sendable {

@@ -60,7 +60,10 @@ private enum Family {
                 factory, properties,
                 "start the sound server: pulseaudio --start, or systemctl --user start pipewire-pulse; mediagraph devices lists what it has"
             )
-        case .pipewire: return refusal(factory, properties, "systemctl --user start pipewire wireplumber")
+        case .pipewire:
+            let node = properties.last { $0.name == "target-object" }?.value
+            return node.flatMap(pipeWireNode)
+                ?? refusal(factory, properties, "systemctl --user start pipewire wireplumber")
         case .alsa: return refusal(factory, properties, alsaMend)
         case .x: return screen(properties.last { $0.name.hasPrefix("display") }?.value)
         }
@@ -78,6 +81,13 @@ private enum Family {
             ? nil
             : Finding(
                 problem: "\(path) may not be opened", mend: "sudo usermod -aG video \"$USER\", and log in again")
+    }
+
+    private func pipeWireNode(_ name: String) -> Finding? {
+        guard Int(name) == nil, PipeWireProvider.has(node: name) == false else { return nil }
+        return Finding(
+            problem: "PipeWire has nothing called \(name)",
+            mend: "mediagraph devices lists what it has; a virtual camera: see Pipelines/virtual-camera.pipeline")
     }
 
     private var alsaMend: String {

@@ -105,6 +105,20 @@ import Testing
         #expect(run.status == 0, "\(run.errors)\(run.output)")
     }
 
+    @Test("DV-2 a PipeWire camera that isn't there is missing at once, by its name, and doctor knows")
+    func missing() throws {
+        let run = try Self.shell(
+            """
+            status=0
+            mediagraph run --quiet 'devicesource source="pipewiresrc target-object=nothing" ! fakesink' || status=$?
+            echo "status $status"
+            mediagraph doctor 'pipewiresrc target-object=nothing ! fakesink' || true
+            """)
+        #expect(run.status == 0 && run.output.contains("status 1\n"), "\(run.output)\(run.errors)")
+        #expect(run.errors.contains("nothing: expected a node of PipeWire's that is there"), "\(run.errors)")
+        #expect(run.output.contains("PipeWire has nothing called nothing"), "\(run.output)")
+    }
+
     @Test("DV-1 sound goes through PipeWire's PulseAudio as loud as it was, and is what a virtualmic hears there")
     func sound() throws {
         let run = try Self.shell(

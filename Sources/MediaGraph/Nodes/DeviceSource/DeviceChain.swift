@@ -47,6 +47,15 @@ final class DeviceChain: Sendable {
         nameDevice()
     }
 
+    /// PipeWire's source waits half a minute for a node that isn't there, and then speaks of formats.
+    func checkPresence() throws(MediaGraphError) {
+        guard device.factoryName == "pipewiresrc", let node = try? device.propertyText("target-object"), !node.isEmpty,
+            Int(node) == nil, PipeWireProvider.has(node: node) == false
+        else { return }
+        let expected = "a node of PipeWire's that is there; `mediagraph devices` lists them"
+        throw .noDevice(.init(label, expected: expected, actual: "none"))
+    }
+
     private static func innermost(_ element: Element) -> Element? {
         let sources = element.sources
         guard sources.isEmpty else { return sources.lazy.compactMap(innermost).first }

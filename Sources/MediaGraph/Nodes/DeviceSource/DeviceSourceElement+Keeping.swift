@@ -72,6 +72,7 @@ extension DeviceSourceElement {
         }
         // A window that was asked for is there, or nothing is captured.
         try chain.capture?.choose()
+        try chain.checkPresence()
         try bring(chain, to: .ready)
         let camera = chain.camera
         position.withLock { position in

@@ -1,0 +1,82 @@
+import CGStreamer
+import Glibc
+import Synchronization
+
+/// PipeWire's device provider (`pipewiredeviceprovider`), which is one for the whole process.
+///
+/// In 0.3.65 it pulls its connection down under its own thread's feet when it is stopped: every other program dies of that which
+/// looks at devices and has done. Once it has begun it goes on here, until its server is gone: then it has to be started anew, for
+/// it looks for no other.
+public enum PipeWireProvider {
+    /// The server's socket: a new server makes a new one.
+    private struct Socket: Sendable, Equatable {
+        private let file: UInt64
+        private let seconds, nanoseconds: Int
+
+        /// `nil` where there is none.
+        static var current: Socket? {
+            func value(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
+            guard let folder = value("PIPEWIRE_RUNTIME_DIR") ?? value("XDG_RUNTIME_DIR") else { return nil }
+            let name = value("PIPEWIRE_REMOTE") ?? "pipewire-0"
+            var status = stat()
+            return stat(name.hasPrefix("/") ? name : "\(folder)/\(name)", &status) == 0 ? Socket(status) : nil
+        }
+
+        private init(_ status: stat) {
+            file = UInt64(status.st_ino)
+            (seconds, nanoseconds) = (status.st_ctim.tv_sec, status.st_ctim.tv_nsec)
+        }
+    }
+
+    /// The server whose provider is kept: starts are counted, and one of them is this one's.
+    private static let kept = Mutex<Socket?>(nil)
+
+    /// For whoever has started it.
+    static func keepStarted() {
+        with { provider, kept in
+            guard kept == nil, gst_device_provider_is_started(provider) != 0, let server = Socket.current else {
+                return
+            }
+            if gst_device_provider_start(provider) != 0 { kept = server }
+        }
+    }
+
+    /// Its server may have ended.
+    static func letStop() { with(stop) }
+
+    private static func stop(_ provider: UnsafeMutablePointer<GstDeviceProvider>, _ kept: inout Socket?) {
+        if kept != nil { gst_device_provider_stop(provider) }
+        kept = nil
+    }
+
+    /// Whether there is a camera, a microphone or a speaker with that name (`node.name`); `nil` where there is no PipeWire to ask.
+    /// Blocks the first time, until the server has answered.
+    public static func has(node name: String) -> Bool? {
+        with { provider, kept in
+            let server = Socket.current
+            if kept != server { stop(provider, &kept) }
+            guard let server else { return nil }
+            if kept == nil, gst_device_provider_start(provider) != 0 { kept = server }
+            guard kept != nil else { return nil }
+            let list = gst_device_provider_get_devices(provider)
+            defer { g_list_free_full(list, gst_object_unref) }
+            var next = list
+            while let item = next {
+                if Device(retaining: item.pointee.data).properties?["node.name"] == name { return true }
+                next = item.pointee.next
+            }
+            return false
+        } ?? nil
+    }
+
+    /// `nil` where it isn't installed.
+    private static func with<Result>(
+        _ body: (UnsafeMutablePointer<GstDeviceProvider>, inout Socket?) -> Result
+    ) -> Result? {
+        kept.withLock { kept in
+            guard let provider = gst_device_provider_factory_get_by_name("pipewiredeviceprovider") else { return nil }
+            defer { gst_object_unref(provider) }
+            return body(provider, &kept)
+        }
+    }
+}
