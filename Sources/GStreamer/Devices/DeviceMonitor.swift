@@ -16,15 +16,12 @@ public final class DeviceMonitor: ObjectReference, @unchecked Sendable {
     /// Providers begin to look. It may wait for a server, or for a device to be opened: never in a Swift task. False where
     /// there is no provider at all.
     public func start() -> Bool {
+        PipeWireProvider.letStopWithoutServer()
         defer { PipeWireProvider.keepStarted() }
         return gst_device_monitor_start(monitor) != 0
     }
 
-    /// - Parameter isServerGone: whether a server may have ended, whose provider looks for another only when it is started anew.
-    public func stop(isServerGone: Bool = false) {
-        if isServerGone { PipeWireProvider.letStop() }
-        gst_device_monitor_stop(monitor)
-    }
+    public func stop() { gst_device_monitor_stop(monitor) }
 
     /// Those that are there now, in no order.
     public var devices: [Device] {

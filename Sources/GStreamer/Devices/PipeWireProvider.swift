@@ -41,11 +41,16 @@ public enum PipeWireProvider {
         }
     }
 
-    /// Its server may have ended.
-    static func letStop() { with(stop) }
+    /// Where its server has ended, whoever starts it next finds another.
+    static func letStopWithoutServer() {
+        with { provider, kept in letStop(provider, &kept, unless: Socket.current) }
+    }
 
-    private static func stop(_ provider: UnsafeMutablePointer<GstDeviceProvider>, _ kept: inout Socket?) {
-        if kept != nil { gst_device_provider_stop(provider) }
+    private static func letStop(
+        _ provider: UnsafeMutablePointer<GstDeviceProvider>, _ kept: inout Socket?, unless server: Socket?
+    ) {
+        guard kept != nil, kept != server else { return }
+        gst_device_provider_stop(provider)
         kept = nil
     }
 
@@ -54,7 +59,7 @@ public enum PipeWireProvider {
     public static func has(node name: String) -> Bool? {
         with { provider, kept in
             let server = Socket.current
-            if kept != server { stop(provider, &kept) }
+            letStop(provider, &kept, unless: server)
             guard let server else { return nil }
             if kept == nil, gst_device_provider_start(provider) != 0 { kept = server }
             guard kept != nil else { return nil }

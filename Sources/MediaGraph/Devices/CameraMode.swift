@@ -62,8 +62,17 @@ struct CameraWish: Sendable {
         let names = raw.map { $0.names("format") }
         if !names.isEmpty, names.allSatisfy({ !$0.isEmpty }) { pixels = names.flatMap(\.self) }
         guard let first = raw.first ?? structures.first?.structure else { return }
-        choose(width: first.integers("width").first, height: first.integers("height").first)
-        if let rate = first.exactFractions("framerate").first {
+        // Of a list of values the one that comes nearest to what nobody would have to ask for.
+        func nearest(_ ranges: [ClosedRange<Int>], to value: Int) -> ClosedRange<Int>? {
+            ranges.min { abs(value.clamped(to: $0) - value) < abs(value.clamped(to: $1) - value) }
+        }
+        choose(
+            width: nearest(first.integers("width"), to: width), height: nearest(first.integers("height"), to: height))
+        let rates = first.exactFractions("framerate")
+        func distance(_ rate: (least: Fraction, greatest: Fraction)) -> Double {
+            max(rate.least.value - frameRate.value, frameRate.value - rate.greatest.value, 0)
+        }
+        if let rate = rates.min(by: { distance($0) < distance($1) }) {
             if rate.greatest.value < frameRate.value, rate.greatest.value > 0 { frameRate = rate.greatest }
             if rate.least.value > frameRate.value { frameRate = rate.least }
         }

@@ -70,7 +70,8 @@ extension DeviceFailure {
     /// What of stock elements' stands for a device, and where that is when nobody says.
     private static let defaults = [
         "v4l2src": "/dev/video0", "v4l2sink": "/dev/video1", "alsasrc": "default", "alsasink": "default",
-        "pulsesrc": "PulseAudio's source", "pulsesink": "PulseAudio's sink",
+        "pulsesrc": "PulseAudio's source", "pulsesink": "PulseAudio's sink", "pipewiresrc": "PipeWire's camera",
+        "pipewiresink": "PipeWire's sink",
     ]
 
     /// Of an error that an element has posted, on the thread that posts; `nil` for one that is no device's.
@@ -78,7 +79,8 @@ extension DeviceFailure {
         guard let factory = element.factoryName, let ownDefault = defaults[factory],
             ElementProblem(report.error) != nil || factory.hasPrefix("pulse")
         else { return nil }
-        let device = (try? element.propertyText("device")).flatMap { $0.isEmpty ? nil : $0 } ?? ownDefault
+        let named = ["device", "target-object"].lazy.compactMap { try? element.propertyText($0) }
+        let device = named.first { !$0.isEmpty } ?? ownDefault
         return error(
             report.error, debug: report.debug, device: device, path: path(of: element), wasRunning: element.isPlaying)
     }

@@ -6,7 +6,10 @@ package enum DeviceProbe {
     static func list() -> [MediaDevice] {
         let monitor = SharedDeviceMonitor.shared.hold()
         defer { SharedDeviceMonitor.shared.release() }
-        let heard = onceEach(monitor.devices.compactMap(device))
+        let devices = monitor.devices
+        let nodes = devices.filter { $0.typeName == "GstPipeWireDevice" }
+            .compactMap { $0.properties?["node.name"] as String? }
+        let heard = onceEach(devices.compactMap { device($0, among: nodes) })
         let found = screens() + heard + streamsInUse(besides: heard)
         let order = MediaDevice.Kind.allCases
         func rank(_ device: MediaDevice) -> (Int, Int, Int, String) {
@@ -30,11 +33,14 @@ package enum DeviceProbe {
 
     private static func isPipeWires(_ device: MediaDevice) -> Bool { device.text.hasPrefix("pipewire") }
 
-    private static func device(_ device: Device) -> MediaDevice? {
+    /// - Parameter nodes: the names of all of PipeWire's.
+    private static func device(_ device: Device, among nodes: [String]) -> MediaDevice? {
         guard let kind = kind(device.deviceClass), let element = device.makeElement() else { return nil }
         let properties = device.properties
-        // PipeWire's provider says a number, which is another whenever the device comes back.
-        if let node: String = properties?["node.name"], element.hasProperty("target-object") {
+        // PipeWire's provider says a number, which is another whenever the device comes back; a name may be that of two.
+        if let node: String = properties?["node.name"], nodes.count(where: { $0 == node }) == 1,
+            element.hasProperty("target-object")
+        {
             try? element.setProperty("target-object", to: node)
         }
         guard let (text, path) = text(element) else { return nil }

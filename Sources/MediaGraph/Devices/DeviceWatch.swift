@@ -62,9 +62,7 @@ final class DeviceWatch: Sendable {
         }
         if let before {
             let areServersOthers = before.servers != places.servers
-            if areServersOthers || before.sound != places.sound {
-                SharedDeviceMonitor.shared.restart(isServerGone: areServersOthers)
-            }
+            if areServersOthers || before.sound != places.sound { SharedDeviceMonitor.shared.restart() }
             // One that has just come may not answer yet.
             if areServersOthers { restartLater() }
         }
@@ -83,7 +81,7 @@ final class DeviceWatch: Sendable {
     private func restartLater() {
         queue.asyncAfter(deadline: .now() + 1) { [weak self] in
             guard let self, !state.withLock({ $0.isStopped }) else { return }
-            SharedDeviceMonitor.shared.restart(isServerGone: true)
+            SharedDeviceMonitor.shared.restart()
             look()
         }
     }

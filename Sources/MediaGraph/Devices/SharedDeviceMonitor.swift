@@ -30,11 +30,9 @@ final class SharedDeviceMonitor: Sendable {
     }
 
     /// Has all providers look again: ALSA's keeps the list that it made at the start. Blocks, as `hold` does.
-    ///
-    /// - Parameter isServerGone: whether sound servers have ended or come.
-    func restart(isServerGone: Bool) {
+    func restart() {
         guard let monitor = state.withLock({ $0.monitor }) else { return }
-        monitor.stop(isServerGone: isServerGone)
+        monitor.stop()
         _ = monitor.start()
     }
 

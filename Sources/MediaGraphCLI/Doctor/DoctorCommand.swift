@@ -16,7 +16,7 @@ struct DoctorCommand: ParsableCommand {
 
             EXAMPLES
               mediagraph doctor
-              mediagraph doctor Pipelines/privacy-camera.pipeline CAMERA=/dev/video2
+              mediagraph doctor Pipelines/privacy-camera.pipeline CAMERA="v4l2src device=/dev/video2"
 
             EXIT STATUS
               0    nothing is lacking

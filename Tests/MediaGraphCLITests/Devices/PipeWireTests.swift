@@ -95,6 +95,8 @@ import Testing
             vanishes
             waits 1 says '"event":"lost"'
             waits 1 says '"event":"status".*"on":false'
+            # Longer than until it is first looked for again.
+            sleep 4
             provides
             waits 1 says '"event":"back"'
             waits 2 says '"event":"status".*"on":true'

@@ -59,6 +59,11 @@ import Testing
         // Pixels that need no conversion, at the same size.
         Row(camera: vivid, wanted: "format=NV12, width=1280, height=720, framerate=30/1", picked: "NV12 1280×720@30"),
         Row(camera: webcam, wanted: "format=I420, width=640, height=480", picked: "YUY2 640×480@30"),
+        // Of lists the size and the rate that are taken where nothing is asked for, or the nearest.
+        Row(
+            camera: vivid, wanted: "width={320,1280}, height={180,720}, framerate={15/1,30/1}",
+            picked: "NV12 1280×720@30"),
+        Row(camera: vivid, wanted: "width=640, height={180,360}, framerate={15/1,5/1}", picked: "NV12 640×360@15"),
         // A height alone, a rate alone.
         Row(camera: vivid, wanted: "height=360", picked: "NV12 640×360@30"),
         Row(camera: vivid, wanted: "framerate=60/1", picked: "NV12 1280×720@30"),

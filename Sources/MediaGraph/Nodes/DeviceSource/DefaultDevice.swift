@@ -4,7 +4,7 @@ import GStreamer
 enum DefaultDevice {
     /// Its description. It blocks.
     static func text(_ kind: DeviceKind) throws(MediaGraphError) -> String {
-        let devices = DeviceProbe.list().filter { $0.kind == kind.kind && !$0.isMonitor }
+        let devices = MediaDevices.listNow().filter { $0.kind == kind.kind && !$0.isMonitor }
         guard let device = devices.first(where: { $0.isDefault == true }) ?? devices.first else {
             throw .noDevice(
                 .init(

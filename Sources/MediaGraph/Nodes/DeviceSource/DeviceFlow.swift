@@ -72,7 +72,6 @@ final class DeviceFlow: FlowWatch, @unchecked Sendable {
     // MARK: The streaming thread
 
     override func passes(_ buffer: BufferAccess, at pad: FlowPad) -> Bool {
-        touch()
         switch gate.load(ordering: .acquiring) {
         case .open: break
         case .cut: return false
@@ -80,10 +79,12 @@ final class DeviceFlow: FlowWatch, @unchecked Sendable {
         }
         let timestamp = buffer.presentationTimestamp
         if let timestamp {
+            // What has no time in the stream isn't the device's coming back.
             guard timestamp.nanoseconds >= begin.load(ordering: .relaxed) else { return false }
             let end = timestamp.nanoseconds + (buffer.duration?.nanoseconds ?? 0)
             lastEnd.store(end, ordering: .relaxed)
         }
+        touch()
         if isFirst.load(ordering: .relaxed) {
             isFirst.store(false, ordering: .relaxed)
             if tellsStatus { pad.pushSticky(StreamStatus.event(on: true)) }
@@ -96,6 +97,7 @@ final class DeviceFlow: FlowWatch, @unchecked Sendable {
     }
 
     private func waitsForOpening() -> Bool {
+        touch()
         happened(.arrived)
         return waiting.wait { [self] _ -> Bool? in
             switch gate.load(ordering: .acquiring) {

@@ -51,9 +51,7 @@ extension DeviceSourceElement {
             standIn(from: nil, position.withLock { $0.loss } ?? .noDevice(.init(position.withLock { $0.label })))
             followStates()
         }
-        let isScreen = position.withLock { $0.chain?.capture != nil }
-        guard policy != .never || settings.current.stallTimeout > 0 || isScreen else { return true }
-        // It holds the element, and ends before that leaves PAUSED.
+        // Also where it has nothing to do yet: stall-timeout may be set later. It holds the element, and ends before that leaves PAUSED.
         let thread = NativeThread("devicesource") { [element] in withExtendedLifetime(element) { self.keep() } }
         position.withLock { $0.thread = thread }
         return true
@@ -62,7 +60,11 @@ extension DeviceSourceElement {
     private func openChain(isHeld: Bool) throws(MediaGraphError) {
         let chain: DeviceChain
         do throws(MediaGraphError) { chain = try makeChain(isHeld: isHeld) } catch {
-            position.withLock { $0.loss = error }
+            position.withLock { position in
+                position.loss = error
+                // Nobody knows another name for a default that there isn't.
+                if position.label.isEmpty { position.label = error.detail.subject }
+            }
             throw error
         }
         chain.add(to: self)
@@ -149,14 +151,10 @@ extension DeviceSourceElement {
         }
         guard isMine else { return true }
         followStates()
-        let (loss, isNever) = position.withLock { position in
-            position.isMoving = false
-            return (position.loss, policy == .never)
-        }
-        return loss == nil || !isNever
+        return position.withLock { $0.loss } == nil || policy != .never
     }
 
-    /// Until nobody has asked for another meanwhile.
+    /// Until nobody has asked for another meanwhile; the elements are in nobody's hands then.
     private func followStates() {
         while true {
             let (state, chain, standIn) = position.withLock { ($0.node, $0.chain, $0.standIn) }
@@ -166,7 +164,12 @@ extension DeviceSourceElement {
                 }
             }
             if let standIn { standIn.element.setState(state) }
-            if position.withLock({ $0.node == state }) { return }
+            let isThere = position.withLock { position in
+                guard position.node == state else { return false }
+                position.isMoving = false
+                return true
+            }
+            if isThere { return }
         }
     }
 
@@ -222,7 +225,6 @@ extension DeviceSourceElement {
             case .comeBack: comeBack()
             }
             followStates()
-            position.withLock { $0.isMoving = false }
         }
     }
 
