@@ -89,7 +89,7 @@ import Testing
         let run = try Self.shell(
             """
             provides
-            mediagraph run --json 'devicesource source="pipewiresrc target-object=drawn" reconnect=gap stall-timeout=1000 !
+            mediagraph run --json 'devicesource source="pipewiresrc target-object=drawn" reconnect=gap stall-timeout=3000 !
                 video/x-raw,format=YUY2,width=640,height=360 ! rawdatapipe name=pipe handler=count' >"$log" & graph=$!
             waits 1 says '"event":"status".*"on":true'
             vanishes
@@ -105,6 +105,14 @@ import Testing
             cat "$log"
             """)
         #expect(run.status == 0, "\(run.errors)\(run.output)")
+        // Lost since the last frame came, and not since that was noticed three seconds later.
+        let lines = run.output.split(separator: "\n")
+        let lost = try #require(lines.firstIndex { $0.contains(#""event":"lost""#) })
+        let lostAt = try #require(lines[lost].firstMatch(of: /"lostAt":([0-9.]+)/).flatMap { Double($0.1) })
+        let noticed = try #require(
+            lines[..<lost].last { $0.contains(#""event":"progress""#) }?.firstMatch(of: /"time":([0-9.]+)/)
+                .flatMap { Double($0.1) })
+        #expect(lostAt > 0 && lostAt < noticed - 1, "\(lostAt) s, \(noticed) s")
     }
 
     @Test("DV-2 a PipeWire camera that isn't there is missing at once, by its name, and doctor knows")

@@ -264,9 +264,12 @@ extension DeviceSourceElement {
         }
         let caps = pad?.currentCaps
         chain?.flow.cut()
-        let lostAt = chain?.flow.end
+        let silence = chain?.flow.silence ?? 0
+        let now = element.currentRunningTime?.nanoseconds ?? 0
         dropChain()
-        let time = lostAt ?? element.currentRunningTime ?? .zero
+        // By when its threads have ended; of a device that doesn't stamp, as PipeWire's, by when something came.
+        let lostAt = chain?.flow.end
+        let time = lostAt ?? ClockTime(nanoseconds: now - min(now, silence))
         position.withLock { position in
             position.caps = caps?.continuable ?? position.caps
             position.exactCaps = caps ?? position.exactCaps
