@@ -54,24 +54,33 @@ public enum PipeWireProvider {
         kept = nil
     }
 
-    /// Whether there is a camera, a microphone or a speaker with that name (`node.name`); `nil` where there is no PipeWire to ask.
-    /// Blocks the first time, until the server has answered.
-    public static func has(node name: String) -> Bool? {
+    /// What there is of that name.
+    public enum Node: Sendable {
+        /// A camera, a microphone or a speaker; what it gives or takes, where that is known.
+        case device(Caps?)
+        case missing
+        /// There is no PipeWire to ask.
+        case unknown
+    }
+
+    /// By its `node.name`. Blocks the first time, until the server has answered.
+    public static func node(_ name: String) -> Node {
         with { provider, kept in
             let server = Socket.current
             letStop(provider, &kept, unless: server)
-            guard let server else { return nil }
+            guard let server else { return .unknown }
             if kept == nil, gst_device_provider_start(provider) != 0 { kept = server }
-            guard kept != nil else { return nil }
+            guard kept != nil else { return .unknown }
             let list = gst_device_provider_get_devices(provider)
             defer { g_list_free_full(list, gst_object_unref) }
             var next = list
             while let item = next {
-                if Device(retaining: item.pointee.data).properties?["node.name"] == name { return true }
+                let device = Device(retaining: item.pointee.data)
+                if device.properties?["node.name"] == name { return .device(device.caps) }
                 next = item.pointee.next
             }
-            return false
-        } ?? nil
+            return .missing
+        } ?? .unknown
     }
 
     /// `nil` where it isn't installed.

@@ -84,7 +84,7 @@ private enum Family {
     }
 
     private func pipeWireNode(_ name: String) -> Finding? {
-        guard Int(name) == nil, PipeWireProvider.has(node: name) == false else { return nil }
+        guard Int(name) == nil, case .missing = PipeWireProvider.node(name) else { return nil }
         return Finding(
             problem: "PipeWire has nothing called \(name)",
             mend: "mediagraph devices lists what it has; a virtual camera: see Pipelines/virtual-camera.pipeline")

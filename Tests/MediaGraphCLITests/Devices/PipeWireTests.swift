@@ -84,7 +84,7 @@ import Testing
         #expect(run.status == 0, "\(run.errors)")
     }
 
-    @Test("DV-5 a PipeWire camera whose program is killed is lost, and back with it")
+    @Test("DV-2 a PipeWire camera whose program is killed is lost, and back with it")
     func reconnects() throws {
         let run = try Self.shell(
             """
@@ -113,6 +113,24 @@ import Testing
             lines[..<lost].last { $0.contains(#""event":"progress""#) }?.firstMatch(of: /"time":([0-9.]+)/)
                 .flatMap { Double($0.1) })
         #expect(lostAt > 0 && lostAt < noticed - 1, "\(lostAt) s, \(noticed) s")
+    }
+
+    @Test("DV-1 of a PipeWire camera its own size is taken and scaled, and a coding that it hasn't is an error at once")
+    func formats() throws {
+        let run = try Self.shell(
+            """
+            provides
+            mediagraph run --json 'devicesource source="pipewiresrc target-object=drawn" !
+                video/x-raw,width=1280,height=720,framerate=30/1 ! rawdatapipe name=pipe handler=count max-frames=4' \
+                --duration 2 >"$log"
+            cat "$log"
+            mediagraph run --quiet 'devicesource source="pipewiresrc target-object=drawn" ! image/jpeg ! fakesink' && exit 9
+            true
+            """)
+        #expect(run.status == 0, "\(run.errors)")
+        #expect(run.output.contains("YUY2 640×360@30"), "\(run.output)")
+        #expect(run.output.firstMatch(of: /"event":"status".*"on":true/) != nil, "\(run.output)")
+        #expect(run.errors.contains("drawn: expected image/jpeg"), "\(run.errors)")
     }
 
     @Test("DV-2 a PipeWire camera that isn't there is missing at once, by its name, and doctor knows")

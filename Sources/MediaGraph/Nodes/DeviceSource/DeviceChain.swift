@@ -49,11 +49,24 @@ final class DeviceChain: Sendable {
 
     /// PipeWire's source waits half a minute for a node that isn't there, and then speaks of formats.
     func checkPresence() throws(MediaGraphError) {
-        guard device.factoryName == "pipewiresrc", let node = try? device.propertyText("target-object"), !node.isEmpty,
-            Int(node) == nil, PipeWireProvider.has(node: node) == false
-        else { return }
+        guard case .missing = pipeWireNode else { return }
         let expected = "a node of PipeWire's that is there; `mediagraph devices` lists them"
         throw .noDevice(.init(label, expected: expected, actual: "none"))
+    }
+
+    private var pipeWireNode: PipeWireProvider.Node {
+        guard device.factoryName == "pipewiresrc", let name = try? device.propertyText("target-object"), !name.isEmpty,
+            Int(name) == nil
+        else { return .unknown }
+        return PipeWireProvider.node(name)
+    }
+
+    /// What it gives, with the device open. PipeWire's source says "anything", and waits as long for what it can't give.
+    private var formats: Caps {
+        // Where the description says more than the device, that decides.
+        let isAlone = device.staticPad("src")?.peer?.parent == nil
+        if isAlone, case .device(let caps?) = pipeWireNode { return caps }
+        return source.staticPad("src")!.queryCaps()
     }
 
     private static func innermost(_ element: Element) -> Element? {
@@ -106,7 +119,7 @@ final class DeviceChain: Sendable {
     func choose(_ downstream: Caps?, isFixed: Bool, in bin: BinElement) throws(MediaGraphError) -> Pad {
         nameDevice()
         let output = source.staticPad("src")!
-        let plan = try ConversionPlan(label, from: output.queryCaps(), to: downstream, isFixed: isFixed)
+        let plan = try ConversionPlan(label, from: formats, to: downstream, isFixed: isFixed)
         given.withLock { $0.format = plan.format }
         guard !plan.text.isEmpty else {
             output.setFlowWatch(flow)
