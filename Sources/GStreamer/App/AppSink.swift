@@ -66,6 +66,20 @@ public final class AppSink: Element, @unchecked Sendable {
         gst_app_sink_try_pull_sample(sink, GstClockTime(timeout.nanoseconds)).map { Sample(taking: $0) }
     }
 
+    /// For a delegate, while it has a sample: `body` runs without the lock that the sink's changes of state need, and the sample
+    /// counts as the one that a sink has in PAUSED. False when a flush or a stop has come meanwhile.
+    ///
+    /// Not `gst_base_sink_wait_preroll`: it goes on at a change to PLAYING, which may have been before.
+    public func leavePrerollLock(_ body: () -> Void) -> Bool {
+        let sink = raw.assumingMemoryBound(to: GstBaseSink.self)
+        sink.pointee.have_preroll = 1
+        g_mutex_unlock(&sink.pointee.preroll_lock)
+        body()
+        g_mutex_lock(&sink.pointee.preroll_lock)
+        sink.pointee.have_preroll = 0
+        return sink.pointee.flushing == 0
+    }
+
     /// All there was has been pulled.
     public var hasEnded: Bool { gst_app_sink_is_eos(sink) != 0 }
 

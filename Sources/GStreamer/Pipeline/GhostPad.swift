@@ -129,17 +129,6 @@ public struct GhostPad: Sendable, Equatable {
                 }, nil, nil))
     }
 
-    /// Buffers wait in front of the pad until the token is given back, where they hold no lock of the child's; events and
-    /// queries pass. A flush or a stop lets them go.
-    public func holdBuffers() -> BufferHold {
-        BufferHold(
-            id: gst_pad_add_probe(
-                raw,
-                GstPadProbeType(
-                    rawValue: GST_PAD_PROBE_TYPE_BLOCK.rawValue | GST_PAD_PROBE_TYPE_BUFFER.rawValue
-                        | GST_PAD_PROBE_TYPE_BUFFER_LIST.rawValue), { _, _, _ in GST_PAD_PROBE_OK }, nil, nil))
-    }
-
     public func release(_ hold: BufferHold) { gst_pad_remove_probe(raw, hold.id) }
 
     /// What is done to a pad's buffers until it is released.

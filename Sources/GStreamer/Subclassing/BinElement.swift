@@ -88,13 +88,13 @@ open class BinElement: ElementImplementation, ParentClass, @unchecked Sendable {
     /// Adds a child; the bin owns it.
     public func add(_ child: Element) { instance.add(child) }
 
-    /// Takes a child out and stops it.
-    public func remove(_ child: Element) {
+    /// Takes a child out and stops it; or leaves that to whoever changes its state now, and may hold that for long.
+    public func remove(_ child: Element, stops: Bool = true) {
         // A bin that is just changing its children's states would bring it back.
         child.setLocksState(true)
         let bin = UnsafeMutableRawPointer(instance.element).assumingMemoryBound(to: GstBin.self)
         gst_bin_remove(bin, child.element)
-        child.setState(.null)
+        if stops { child.setState(.null) }
     }
 
     /// Takes a pad of the bin's own away.
@@ -113,9 +113,7 @@ open class BinElement: ElementImplementation, ParentClass, @unchecked Sendable {
     /// A sink pad of the bin's own that leads nowhere yet, by the pad template of that name. `prepare` has it before anybody
     /// else can.
     public func addSinkPad(_ name: String, template: String, _ prepare: (GhostPad) -> Void) -> GhostPad {
-        let klass = instance.element.elementClass
-        let ghost = gst_ghost_pad_new_no_target_from_template(
-            name, gst_element_class_get_pad_template(klass, template))!
+        let ghost = gst_ghost_pad_new_no_target_from_template(name, instance.padTemplate(template))!
         let pad = GhostPad(ghost)
         prepare(pad)
         // A running element's pads take data at once.
@@ -134,6 +132,10 @@ open class BinElement: ElementImplementation, ParentClass, @unchecked Sendable {
 }
 
 extension ElementInstance {
+    fileprivate func padTemplate(_ name: String) -> UnsafeMutablePointer<GstPadTemplate>? {
+        gst_element_class_get_pad_template(element.elementClass, name)
+    }
+
     /// Adds a child to a bin that is being made; for a subclass whose stored properties need that first.
     public func add(_ child: Element) {
         gst_bin_add(UnsafeMutableRawPointer(element).assumingMemoryBound(to: GstBin.self), child.element)
@@ -145,17 +147,13 @@ extension ElementInstance {
 
     /// One that stands for no child yet, by the pad template of its name.
     public func addGhostPad(_ name: String) -> GhostPad {
-        let klass = element.elementClass
-        let ghost = gst_ghost_pad_new_no_target_from_template(
-            name, gst_element_class_get_pad_template(klass, name))!
+        let ghost = gst_ghost_pad_new_no_target_from_template(name, padTemplate(name))!
         gst_element_add_pad(element, ghost)
         return GhostPad(ghost)
     }
 
     func addGhostPad(_ name: String, template: String, target: Pad) -> GhostPad {
-        let klass = element.elementClass
-        let template = gst_element_class_get_pad_template(klass, template)
-        let ghost = gst_ghost_pad_new_from_template(name, target.pad, template)!
+        let ghost = gst_ghost_pad_new_from_template(name, target.pad, padTemplate(template))!
         // A pad that comes while data flows must be active before it is there.
         if element.pointee.current_state.rawValue >= GST_STATE_PAUSED.rawValue { gst_pad_set_active(ghost, 1) }
         gst_element_add_pad(element, ghost)

@@ -1,5 +1,6 @@
 import CGStreamer
 import GStreamer
+import Glibc
 import Synchronization
 import TestSupport
 import Testing
@@ -126,6 +127,61 @@ import Testing
                 isHeld.withLock { $0 = false }
                 pipeline.setState(.null)
             }
+        }
+    }
+
+    @Test(
+        "EL-1 PLAYING doesn't wait for a frame that was on its way to the sink before, and gets into it first",
+        arguments: [false, true])
+    func frameUnderWay(seeks: Bool) throws {
+        for _ in 0..<10 {
+            let pipeline = try Pipeline(parsing: "videotestsrc num-buffers=3 ! rawdatapipe name=p")
+            let pipe = try #require(pipeline.element(named: "p"))
+            let appSink = try #require(pipeline.allElements.first { $0.factoryName == "appsink" })
+            let (isHeld, isUnderWay, goesOn) = (BlockingMonitor(true), BlockingMonitor(false), BlockingMonitor(false))
+            let seen = Atomic<Int>(0)
+            let frames = Log<Bool>()
+            try NodeDoor.attach(
+                Receiver(onFrame: { _ in
+                    _ = isHeld.wait { $0 ? nil : true }
+                    frames.add(true)
+                }), memoryMode: nil, to: pipe)
+            // Behind the place where a pipe holds what comes.
+            try #require(pipe.staticPad("sink")).observeBuffers { _ in
+                // Before a seek it gets into the sink.
+                if seen.wrappingAdd(1, ordering: .relaxed).oldValue == 0, seeks { return }
+                isUnderWay.withLock { $0 = true }
+                _ = goesOn.wait { $0 ? true : nil }
+            }
+            let hasEnded = BlockingMonitor(false)
+            pipeline.onMessage { if case .endOfStream = $0.kind { hasEnded.withLock { $0 = true } } }
+            pipeline.setState(.paused)
+            if seeks {
+                #expect(waitUntil { seen.load(ordering: .relaxed) == 1 })
+                let element = pipeline.raw.assumingMemoryBound(to: GstElement.self)
+                #expect(gst_element_seek_simple(element, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, 0) != 0)
+            }
+            _ = isUnderWay.wait { $0 ? true : nil }
+            let isDone = Atomic<Bool>(false)
+            var thread: NativeThread?
+            appSink.withPrerollLock {
+                goesOn.withLock { $0 = true }
+                // Who waits for a lock can't be seen: the frame before the change, nearly always.
+                usleep(20_000)
+                thread = NativeThread("change") {
+                    pipeline.setState(.playing)
+                    isDone.store(true, ordering: .releasing)
+                }
+                #expect(waitUntil { appSink.isAboutToPlay })
+                usleep(20_000)
+            }
+            #expect(waitUntil { isDone.load(ordering: .acquiring) })
+            isHeld.withLock { $0 = false }
+            thread?.join()
+            #expect(waitUntil { hasEnded.withLock { $0 } })
+            // The one before the seek is gone.
+            #expect(frames.all.count == (seeks ? 2 : 3))
+            pipeline.setState(.null)
         }
     }
 

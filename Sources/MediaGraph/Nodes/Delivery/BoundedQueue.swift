@@ -43,24 +43,23 @@ struct BoundedQueue<Frame, Signal> {
         case .block, .refuse: return .full
         case .dropNewest: return .dropped(frame)
         case .dropOldest:
-            let isFrame = { (item: Item) in if case .frame = item { true } else { false } }
-            var oldest = items.firstIndex(where: isFrame)!
-            if keepsFirst, !hasTaken {
-                guard let next = items[(oldest + 1)...].firstIndex(where: isFrame) else { return .dropped(frame) }
-                oldest = next
-            }
-            guard case .frame(let lost) = items.remove(at: oldest) else { preconditionFailure("not a frame") }
-            items.append(.frame(frame))
+            guard let lost = removeOldest(keepingFirst: keepsFirst && !hasTaken) else { return .dropped(frame) }
+            force(frame)
             return .dropped(lost)
         }
     }
 
-    /// `nil` without frames.
-    mutating func removeOldest() -> Frame? {
-        let oldest = items.firstIndex { if case .frame = $0 { true } else { false } }
+    /// `nil` without frames, and where the only one is kept.
+    mutating func removeOldest(keepingFirst: Bool = false) -> Frame? {
+        var oldest = nextFrame(from: items.startIndex)
+        if keepingFirst, let first = oldest { oldest = nextFrame(from: first + 1) }
         guard let oldest, case .frame(let frame) = items.remove(at: oldest) else { return nil }
         frameCount -= 1
         return frame
+    }
+
+    private func nextFrame(from index: Int) -> Int? {
+        items[index...].firstIndex { if case .frame = $0 { true } else { false } }
     }
 
     /// Signals are never lost, and keep their place among the frames.

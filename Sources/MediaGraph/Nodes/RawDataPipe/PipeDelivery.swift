@@ -55,6 +55,8 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
     private let run = Mutex(Run())
     /// Counts changes of the subscriptions: the streaming thread looks at a number, not at a lock.
     private let generation = Atomic<Int>(0)
+    /// Why nobody may wait in a handler now.
+    private let holds = BlockingMonitor<DeliveryHolds>([])
 
     // The streaming thread's own.
     private var receivers: [Subscription] = []
@@ -160,6 +162,7 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
     /// READY→PAUSED: no data flows yet.
     func start(_ settings: PipeSettings, handler: ConsumerHandle?, format: VideoFormat?) {
         statistics.reset()
+        holds.withLock { $0 = [] }
         if setsSynchronization { appSink.setSynchronized(settings.synchronization == .on) }
         isOn = false
         run.withLock { run in
@@ -181,11 +184,22 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
     private func tellDemand() { appSink.staticPad("sink")?.sendUpstream(Resolution.demandChanged) }
 
     /// For as long as `reason` lasts, nobody waits in a handler. Any thread.
-    func hold(_ reason: DeliveryHolds) { for subscription in subscriptions { subscription.hold(reason) } }
+    func hold(_ reason: DeliveryHolds) {
+        holds.withLock { _ = $0.insert(reason) }
+        generation.add(1, ordering: .releasing)
+        for subscription in subscriptions { subscription.hold(reason) }
+    }
 
-    func release(_ reason: DeliveryHolds) { for subscription in subscriptions { subscription.release(reason) } }
+    func release(_ reason: DeliveryHolds) {
+        for subscription in subscriptions { subscription.release(reason) }
+        // Whoever goes on then finds handlers that wait again.
+        holds.withLock { _ = $0.remove(reason) }
+    }
 
-    func flushStopped() { for subscription in subscriptions { subscription.flushStopped() } }
+    func flushStopped() {
+        for subscription in subscriptions { subscription.flushStopped() }
+        holds.withLock { _ = $0.remove(.flushing) }
+    }
 
     /// PAUSED→READY, after data flow has stopped.
     func stop() {
@@ -207,7 +221,7 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
     // MARK: What the appsink receives, on the streaming thread
 
     override func received(_ sample: borrowing Sample) -> FlowReturn {
-        if generation.load(ordering: .acquiring) != seen || !isOn { look() }
+        if generation.load(ordering: .acquiring) != seen || !isOn, !look() { return .flushing }
         if let only { return only._withUnsafeGuaranteedRef { $0.receive(sample) } }
         if receivers.isEmpty { statistics.countFrame() }
         var result = FlowReturn.ok
@@ -215,13 +229,22 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
         return result
     }
 
-    /// Before the first frame, and when something has changed.
+    /// Before the first frame, and when something has changed. False when nobody is to have the frame any more.
     @inline(never)
-    private func look() {
+    private func look() -> Bool {
         seen = generation.load(ordering: .acquiring)
+        // In PAUSED the sink keeps frames to itself. But when it is about to play, as its pending state says, it lets one through
+        // before it is told, with the lock held that PLAYING needs: nobody may wait in the handler then.
+        while case let reasons = holds.withLock({ $0 }), !reasons.isEmpty {
+            // By the time that it is a flush's or a stop's, nobody is to have the frame.
+            guard reasons == .paused, appSink.leavePrerollLock({ _ = holds.wait { $0 == .paused ? nil : true } }) else {
+                return false
+            }
+        }
         findOutLiveness(orAssume: false)
         setReceivers(subscriptions)
         changeStatus(true)
+        return true
     }
 
     private func setReceivers(_ list: [Subscription]) {

@@ -27,8 +27,6 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
     private let branch = Mutex<RenderBranch?>(nil)
     /// From the first word about making one until it is removed.
     private let hasBranch = Atomic<Bool>(false)
-    /// While paused: buffers wait where they hold none of the sink's locks, which the change of state needs.
-    private let held = Mutex<GhostPad.BufferHold?>(nil)
 
     static let log = DebugCategory("rawdatapipe", "MediaGraph raw data pipe")
 
@@ -268,9 +266,9 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
                 postError(.settings, "\(name): \(error)")
                 return .failure
             }
-        case .pausedToPlaying: pause()
+        case .pausedToPlaying: delivery.hold(.paused)
         case .playingToPaused:
-            pause()
+            delivery.hold(.paused)
             // A pause holds what comes at the pad.
             delivery.appSink.setPrerolls(false)
         case .pausedToReady: delivery.hold(.stopping)
@@ -278,10 +276,9 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
         }
         let result = super.changeState(change)
         switch change {
-        case .pausedToPlaying: resume()
+        case .pausedToPlaying: delivery.release(.paused)
         case .pausedToReady:
             delivery.stop()
-            resume()
             branch.withLock { $0?.showFrames() }
             if !hasSource { removeBranch() }
         case .readyToPaused where result == .failure: delivery.stop()
@@ -329,18 +326,6 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
     /// Beside another branch, that one's needs count too.
     private var answerToAllocation: GhostPad.Answer {
         hasSource ? .forward : .understands([.video] + delivery.demand.sufficient)
-    }
-
-    /// The sink can't be told while its streaming thread waits in the handler. Neither on the way up: a sink that is about
-    /// to play (its pending state says so) lets the first frames through before it is told, with its lock held.
-    private func pause() {
-        held.withLock { if $0 == nil { $0 = sink.holdBuffers() } }
-        delivery.hold(.paused)
-    }
-
-    private func resume() {
-        delivery.release(.paused)
-        if let hold = held.withLock({ $0.take() }) { sink.release(hold) }
     }
 
     private func makeHandler() throws(MediaGraphError) {

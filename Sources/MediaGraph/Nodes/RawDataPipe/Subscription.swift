@@ -255,7 +255,8 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
 
     private func noteLateness(_ runningTime: ClockTime?) {
         guard let runningTime, let now = pipe.appSink.currentRunningTime else { return }
-        pipe.statistics.lateness.store(Int64(now.nanoseconds) - Int64(runningTime.nanoseconds), ordering: .relaxed)
+        pipe.statistics.lateness.store(
+            Int64(bitPattern: now.nanoseconds &- runningTime.nanoseconds), ordering: .relaxed)
     }
 
     /// The plan for the sample's caps: the same as for the last, but when they change.

@@ -192,7 +192,7 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
         if told[channel.number] == nil { changeStatus(channel, true) }
         let began = monotonicNanoseconds()
         if isLive, let runningTime, let now = owner.element?.currentRunningTime {
-            statistics.lateness.store(Int64(now.nanoseconds) - Int64(runningTime.nanoseconds), ordering: .relaxed)
+            statistics.lateness.store(Int64(bitPattern: now.nanoseconds &- runningTime.nanoseconds), ordering: .relaxed)
         }
         guard let consumer else {
             statistics.countFrame()
