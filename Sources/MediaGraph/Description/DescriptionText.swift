@@ -1,7 +1,7 @@
 /// Writes what `PropertyText` reads.
-enum DescriptionText {
+package enum DescriptionText {
     /// A value as it stands in a description: in quotes where it isn't a plain word.
-    static func quoted(_ value: String) -> String {
+    package static func quoted(_ value: String) -> String {
         let isPlain = !value.isEmpty && value.unicodeScalars.allSatisfy { plain.contains($0) }
         return isPlain ? value : inQuotes(value)
     }

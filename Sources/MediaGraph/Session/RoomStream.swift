@@ -59,23 +59,23 @@ final class RoomStream: Sendable {
             if let timing = state.timing { reader.signal(.timing(timing)) }
             if state.isOn { reader.signal(.status(true)) }
         }
-        requested(.demandChanged)
+        demandChanged()
         if isEncodedAndOn { requestKeyFrame() }
     }
 
     func remove(_ reader: StreamReader) {
         state.withLock { $0.readers.removeAll { $0 === reader } }
         reader.join(nil)
-        requested(.demandChanged)
+        demandChanged()
     }
 
     /// Whoever comes now comes in the midst of it.
-    var isEncodedAndOn: Bool { state.withLock { $0.isOn && $0.format?.isEncoded == true } }
+    private var isEncodedAndOn: Bool { state.withLock { $0.isOn && $0.format?.isEncoded == true } }
 
     /// `nil` while its user isn't there, or hasn't sent.
     var format: StreamFormat? { state.withLock { $0.format } }
 
-    /// A reader wants another height.
+    /// Readers have come or gone, or want another height.
     func demandChanged() { requested(.demandChanged) }
 
     /// A reader can show nothing before the next key frame: whoever sends the stream is asked for one, once a second at most.

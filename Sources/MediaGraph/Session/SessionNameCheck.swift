@@ -1,4 +1,4 @@
-/// A `mediasession` must have names that a room and a user can have.
+/// A `mediasession` must have names that a room and a user can have; and who reads what he sends himself must send something.
 struct SessionNameCheck: DescriptionCheck {
     func problems(in element: DescribedElement) -> [Diagnostic] {
         guard element.factory == MediaSessionElement.declaration.factoryName else { return [] }
@@ -7,6 +7,20 @@ struct SessionNameCheck: DescriptionCheck {
                 !(name == "user" && value.isEmpty), let expected = MediaSessionElement.refusal(ofName: value)
             else { return nil }
             return property.diagnostic("a \(name) can't be called \"\(value)\"", hint: "take \(expected)")
-        }
+        } + silence(element)
+    }
+
+    private func silence(_ element: DescribedElement) -> [Diagnostic] {
+        guard !element.isFed, let user = element.property("user")?.value,
+            let kind = StreamKind.allCases.first(where: {
+                element.sourcePads.contains($0.outputPrefix + PadName.escape(user))
+            })
+        else { return [] }
+        return [
+            element.diagnostic(
+                "\(user) reads what \(user) sends, which is nothing",
+                hint: "link something to its pad \(kind.inputPad)",
+                severity: .warning)
+        ]
     }
 }

@@ -9,17 +9,18 @@ final class StreamFormat: Sendable {
 
     let caps: Caps
     let isEncoded: Bool
-    /// What makes nearly any format of this one.
-    let converters: String
     private let scalers = Mutex<[Resolution: Made]>([:])
     static let encoded = BufferType.encoded.caps.constant
 
     init(_ caps: Caps) {
         self.caps = caps
         isEncoded = caps.canIntersect(Self.encoded)
+    }
+
+    /// What makes nearly any format of this one.
+    var converters: String {
         let isSound = caps.mediaTypes.first?.hasPrefix("audio/") ?? false
-        converters =
-            isEncoded ? "decodebin" : isSound ? "audioconvert ! audioresample" : "videoconvert ! videoscale"
+        return isEncoded ? "decodebin" : isSound ? "audioconvert ! audioresample" : "videoconvert ! videoscale"
     }
 
     /// The same for all who ask for it, while any of them has it. `nil` where nothing is to be scaled: what is no higher, and

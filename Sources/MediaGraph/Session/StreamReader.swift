@@ -61,11 +61,7 @@ final class StreamReader: Sendable {
 
     private struct State: Sendable {
         var queue: BoundedQueue<Frame, Signal>
-        var isEncoded = false
-        /// Frames that need others before them have come.
-        var isPredicted = false
-        /// Before the first key frame, and where one that others need was lost.
-        var lacksKeyFrame = false
+        var coding = Coding()
         /// In PLAYING: what waited through a pause would be shown as new when it is old.
         var isPlaying = false
         var isFlushing = false
@@ -79,6 +75,18 @@ final class StreamReader: Sendable {
             defer { isToNegotiate = false }
             return isToNegotiate
         }
+    }
+
+    /// What the stream's frames need of each other.
+    private struct Coding: Sendable {
+        let isEncoded: Bool
+        /// Frames that need others before them have come.
+        var isPredicted = false
+        /// Before the first key frame, and where one that others need was lost.
+        var lacksKeyFrame: Bool
+
+        /// Of a stream that begins.
+        init(isEncoded: Bool = false) { (self.isEncoded, lacksKeyFrame) = (isEncoded, isEncoded) }
     }
 
     private struct StreamReference: Sendable {
@@ -105,7 +113,7 @@ final class StreamReader: Sendable {
         guard stream == nil else { return }
         discard { state in
             state.queue.removeSignals { _ in true }
-            (state.isEncoded, state.isPredicted, state.lacksKeyFrame) = (false, false, false)
+            state.coding = Coding()
         }
     }
 
@@ -117,13 +125,13 @@ final class StreamReader: Sendable {
         let isKeyframe = buffer.isKeyframe
         return monitor.withLock { state in
             guard state.isPlaying, !state.isFlushing else {
-                state.lacksKeyFrame = state.isEncoded
+                state.coding.lacksKeyFrame = state.coding.isEncoded
                 return false
             }
             let new = Frame(buffer: UnmanagedBuffer(buffer.retained), number: number)
-            if state.isEncoded, !isKeyframe { state.isPredicted = true }
-            guard state.isPredicted else {
-                state.lacksKeyFrame = false
+            if state.coding.isEncoded, !isKeyframe { state.coding.isPredicted = true }
+            guard state.coding.isPredicted else {
+                state.coding.lacksKeyFrame = false
                 // More of them may be left from what the stream was before.
                 while state.queue.frameCount > state.queue.bound, let lost = state.queue.removeOldest() {
                     losing(lost.buffer)
@@ -133,10 +141,10 @@ final class StreamReader: Sendable {
             }
             let isFull = state.queue.frameCount >= Self.predictedBound
             if isKeyframe {
-                state.lacksKeyFrame = false
+                state.coding.lacksKeyFrame = false
                 if isFull { state.queue.removeFrames { losing($0.buffer) } }
-            } else if isFull || state.lacksKeyFrame {
-                state.lacksKeyFrame = true
+            } else if isFull || state.coding.lacksKeyFrame {
+                state.coding.lacksKeyFrame = true
                 losing(new.buffer)
                 return true
             }
@@ -148,9 +156,8 @@ final class StreamReader: Sendable {
     func signal(_ signal: Signal) {
         monitor.withLock { state in
             switch signal {
-            case .begin: (state.isEncoded, state.isPredicted, state.lacksKeyFrame) = (false, false, false)
-            case .format(let format):
-                (state.isEncoded, state.isPredicted, state.lacksKeyFrame) = (format.isEncoded, false, format.isEncoded)
+            case .begin: state.coding = Coding()
+            case .format(let format): state.coding = Coding(isEncoded: format.isEncoded)
             case .timing, .status: break
             }
             state.queue.append(signal)

@@ -16,9 +16,9 @@ import Testing
     @Test("GR-2 a user's pad that is linked twice is told at the second use, with what to do")
     func takenTwice() throws {
         #expect(
-            try check("mediasession name=a user=bob a.video_bob ! fakesink a.video_bob ! fakesink") == """
+            try check("mediasession name=a user=amy a.video_bob ! fakesink a.video_bob ! fakesink") == """
                 a.pipeline:1:55: error: pad "video_bob" of mediasession "a" is linked already
-                   1 | mediasession name=a user=bob a.video_bob ! fakesink a.video_bob ! fakesink
+                   1 | mediasession name=a user=amy a.video_bob ! fakesink a.video_bob ! fakesink
                      |                                                       ^~~~~~~~~ a tee gives a stream to several elements
                 """)
         let twice = try check(
@@ -61,6 +61,13 @@ import Testing
     func noUser() throws {
         let text = try check("mediasession name=call user=bob call.video_%s ! fakesink")
         #expect(text.contains("it is asked for by a user's name") && text.contains("write video_bob"), "\(text)")
+        let own = try check("mediasession name=call user=bob call.video_bob ! fakesink")
+        #expect(own.contains("warning: bob reads what bob sends, which is nothing"), "\(own)")
+        #expect(own.contains("link something to its pad camera"), "\(own)")
+        let sent = try check("videotestsrc ! call.camera mediasession name=call user=bob call.video_bob ! fakesink")
+        #expect(!sent.contains("warning"), "\(sent)")
+        let unnamed = try check("mediasession name=call user=bob call.audio_ ! fakesink")
+        #expect(unnamed.contains("write audio_bob for the user"), "\(unnamed)")
     }
 
     @Test(

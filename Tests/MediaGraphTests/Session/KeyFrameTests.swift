@@ -30,6 +30,19 @@ import Testing
         return (graph, frames, behind)
     }
 
+    /// Somebody who has had that many frames of bob's, from the first on.
+    private func early(
+        _ room: String, frames count: Int
+    ) async throws -> (early: Graph, bob: Graph, frames: Log<Bool>) {
+        let (early, frames, _) = try reader("early", room, "fakesink name=end sync=false")
+        try await early.start()
+        let bob = try bob(room)
+        try await bob.start()
+        #expect(waitUntil { frames.all.count >= count })
+        #expect(try Self.isFirstOnly(frames, of: early))
+        return (early, bob, frames)
+    }
+
     private func decoder(_ user: String, _ room: String) throws -> (graph: Graph, shown: Log<Bool>) {
         let graph = try Graph(
             "mediasession name=call room=\"\(room)\" user=\(user)  call.video_bob ! vp8dec ! rawdatapipe name=pipe")
@@ -50,12 +63,7 @@ import Testing
     @Test("SE-1 whoever joins late sees a user's encoded stream at once; who has all of it costs no key frame")
     func late() async throws {
         let room = #function
-        let (early, frames, _) = try reader("early", room, "fakesink sync=false")
-        try await early.start()
-        let bob = try bob(room)
-        try await bob.start()
-        #expect(waitUntil { frames.all.count >= 45 })
-        #expect(try Self.isFirstOnly(frames, of: early))
+        let (early, bob, frames) = try await early(room, frames: 45)
         for user in ["alice", "carol"] {
             let (late, shown) = try decoder(user, room)
             try await late.start()
@@ -85,35 +93,26 @@ import Testing
     @Test("SE-1 a key frame that is asked for behind a session's pad is asked of the user's encoder")
     func asked() async throws {
         let room = #function
-        let (alice, frames, _) = try reader("alice", room, "fakesink name=end sync=false")
-        try await alice.start()
-        let bob = try bob(room)
-        try await bob.start()
-        #expect(waitUntil { frames.all.count >= 10 })
-        #expect(try Self.isFirstOnly(frames, of: alice))
-        try alice.element("end").staticPad("sink")?.requestKeyFrame()
+        let (early, bob, frames) = try await early(room, frames: 10)
+        let end = try early.element("end")
+        end.staticPad("sink")?.requestKeyFrame()
         #expect(waitUntil { frames.all.count(where: \.self) >= 2 })
         // At a time to come, as those ask who cut a stream into files.
-        let end = try alice.element("end")
         let now = try #require(end.currentRunningTime)
         let inTwoSeconds = ClockTime(nanoseconds: now.nanoseconds + 2_000_000_000)
         #expect(end.staticPad("sink")?.requestKeyFrame(at: inTwoSeconds) == true)
         let before = frames.all.count
         #expect(waitUntil { frames.all.dropFirst(before).contains(true) })
         let after = frames.all.dropFirst(before).firstIndex(of: true).map { $0 - before } ?? 0
-        let hasLost = try Self.hasLost(alice)
+        let hasLost = try Self.hasLost(early)
         #expect(after >= 45 || hasLost, "\(after) frames, of thirty a second")
-        for graph in [alice, bob] { await graph.stop() }
+        for graph in [early, bob] { await graph.stop() }
     }
 
     @Test("SE-3 another process's late reader gets a key frame too, and again whenever it asks")
     func betweenProcesses() async throws {
         let room = #function
-        let (early, frames, _) = try reader("early", room, "fakesink sync=false")
-        try await early.start()
-        let bob = try bob(room)
-        try await bob.start()
-        #expect(waitUntil { frames.all.count >= 10 })
+        let (early, bob, frames) = try await early(room, frames: 10)
         let other = RoomLinkTests.Other()
         let link = try RoomLink(room: room, events: other)
         link.start()

@@ -178,11 +178,18 @@ struct LinkCheck {
         }
         let templates = all.filter { $0.direction == direction }
         let names = templates.map(\.name)
+        let factory = context.parsed.elements[element].factory
         let hint =
-            names.isEmpty
-            ? "it has no \(side) pads"
-            : NearestName.find(pad.text, among: names).map { "did you mean \"\($0)\"?" }
-                ?? "its \(side) pads: \(names.joined(separator: ", "))"
+            if names.isEmpty {
+                "it has no \(side) pads"
+            } else if names.contains(pad.text + "%s"),
+                let byUser = UserPad.problem(of: pad.text, by: pad.text + "%s", factory)
+            {
+                byUser.hint
+            } else {
+                NearestName.find(pad.text, among: names).map { "did you mean \"\($0)\"?" }
+                    ?? "its \(side) pads: \(names.joined(separator: ", "))"
+            }
         // With pads that appear while running the parser waits for one of that name, for ever.
         let waits = direction == .source && templates.contains { $0.presence == .sometimes }
         report(pad.range, "\(context.label(element)) has no pad \"\(pad.text)\"", hint, waits)

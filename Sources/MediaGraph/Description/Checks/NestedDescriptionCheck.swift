@@ -10,11 +10,24 @@ enum NestedDescriptionCheck {
     static func problem(_ property: ParsedProperty, _ info: PropertyInfo) -> Problem? {
         let bytes = Array(property.value.utf8)
         guard !bytes.contains(0) else { return nil }
-        let problems = DescriptionChecks.problems(in: DescriptionParser.parse(bytes)).filter { $0.severity == .error }
-        if let first = problems.first {
-            return Problem(
-                place: .expanded(property.valueRange), message: "in \(info.name): \(first.message)", hint: first.hint)
+        let parsed = DescriptionParser.parse(bytes)
+        let problems = DescriptionChecks.problems(in: parsed).filter { $0.severity == .error }
+        func problem(_ message: String, _ hint: String?) -> Problem {
+            Problem(place: .expanded(property.valueRange), message: "in \(info.name): \(message)", hint: hint)
+        }
+        if let first = problems.first { return problem(first.message, first.hint) }
+        if info.name == "source", let element = elementWithoutInput(DescriptionOutline(parsed)) {
+            return problem("\(element) isn't a source", "a device's element, such as v4l2src device=/dev/video0")
         }
         return nil
+    }
+
+    /// One that waits for data which nobody in the description sends.
+    private static func elementWithoutInput(_ outline: DescriptionOutline) -> String? {
+        outline.elements.indices.first { index in
+            let templates = ElementFactoryInfo.find(outline.elements[index].factory)?.padTemplates ?? []
+            return templates.contains { $0.direction == .sink && $0.presence == .always }
+                && !outline.links.contains { $0.sink == index }
+        }.map { outline.elements[$0].factory }
     }
 }
