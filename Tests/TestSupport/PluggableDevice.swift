@@ -17,18 +17,22 @@ public final class PluggableDevice: Sendable {
         case there, missing, busy, forbidden
         /// It can be opened, and says nothing.
         case silent
+        /// Whoever opens it waits until it is something else.
+        case stuck
+        /// The same for whoever closes it.
+        case stuckAtTheEnd
     }
 
     private static let all = Mutex<[String: PluggableDevice]>([:])
 
     public let name: String
-    private let current: Mutex<State>
+    private let current: BlockingMonitor<State>
     /// How often it was opened.
     public let openings = Atomic<Int>(0)
 
     public init(_ name: String, _ state: State = .there) {
         self.name = name
-        current = Mutex(state)
+        current = BlockingMonitor(state)
         Self.all.withLock { $0[name] = self }
         // Both copies of a class are the same.
         Self.registered
@@ -38,6 +42,11 @@ public final class PluggableDevice: Sendable {
         get { current.withLock { $0 } }
         set { current.withLock { $0 = newValue } }
     }
+
+    /// How many have had it open, and closed it.
+    public let closings = Atomic<Int>(0)
+
+    func waitWhile(_ state: State) { _ = current.wait { $0 == state ? nil : true } }
 
     static func named(_ name: String) -> PluggableDevice? { all.withLock { $0[name] } }
 }
@@ -72,11 +81,16 @@ class PluggableSource: PushSource, ConfigurableElement, @unchecked Sendable {
         if case .nullToReady = change {
             device?.openings.wrappingAdd(1, ordering: .relaxed)
             switch device?.state {
-            case .there, .silent: break
+            case .there, .silent, .stuckAtTheEnd: break
+            case .stuck: device?.waitWhile(.stuck)
             case .busy: return refuse(.busy, "Device is busy.")
             case .forbidden: return refuse(.notAuthorized, "Could not open device for reading and writing.")
             case .missing, nil: return refuse(.notFound, "Cannot identify device.")
             }
+        }
+        if case .readyToNull = change {
+            device?.waitWhile(.stuckAtTheEnd)
+            device?.closings.wrappingAdd(1, ordering: .relaxed)
         }
         return super.changeState(change)
     }
@@ -113,7 +127,7 @@ class PluggableSource: PushSource, ConfigurableElement, @unchecked Sendable {
             next = end
             switch device?.state {
             case .silent: continue
-            case .there: break
+            case .there, .stuckAtTheEnd: break
             default:
                 postError(.read, "Could not read from resource.")
                 return .error

@@ -17,7 +17,7 @@ public enum MediaDevices {
     }
 
     /// The same, for a thread that may wait.
-    static func listNow() -> [MediaDevice] { queue.sync { DeviceProbe.list() } }
+    package static func listNow() -> [MediaDevice] { queue.sync { DeviceProbe.list() } }
 
     /// Those that are there, and then what comes and goes, until it is no longer read. Sound cards and cameras that say nothing
     /// themselves are looked after once a second.

@@ -70,9 +70,19 @@ final class ScreenCapture: Sendable {
     }
 
     private func missing(_ window: String) -> MediaGraphError.Detail {
-        .init(
-            "window \(window) of X screen \(display)", expected: "a window that is open",
-            actual: "none that can be captured")
+        .init(name(window), expected: "a window that is open", actual: "none that can be captured")
+    }
+
+    /// What people call what it captures, or is to capture.
+    var label: String {
+        let chosen = window.withLock { $0.label }
+        let asked = text("xname")
+        return name(chosen.isEmpty && !asked.isEmpty ? "\"\(asked)\"" : chosen)
+    }
+
+    private func name(_ window: String) -> String {
+        let screen = display.isEmpty ? "X screen (DISPLAY isn't set)" : "X screen \(display)"
+        return window.isEmpty ? screen : "window \(window) of \(screen)"
     }
 
     private func text(_ property: String) -> String { (try? element.property(property, as: String.self)) ?? "" }

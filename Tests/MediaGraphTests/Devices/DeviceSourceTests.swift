@@ -9,61 +9,6 @@ import Testing
 @Suite struct DeviceSourceTests {
     init() throws { try Nodes.register() }
 
-    private struct Seen: Sendable {
-        var time: ClockTime
-        var duration: ClockTime
-        /// When the device made it; `nil` for what stands in for it.
-        var made: UInt64?
-        var end: ClockTime { ClockTime(nanoseconds: time.nanoseconds + duration.nanoseconds) }
-    }
-
-    /// A graph with a device, and what leaves its node.
-    private struct Run {
-        let device: PluggableDevice
-        let graph: Graph
-        let seen = Log<Seen>()
-        let events = Log<GraphEvent>()
-
-        init(
-            _ properties: String, _ state: PluggableDevice.State = .there, name: String = #function,
-            behind: String = "", then: String = "fakesink sync=false"
-        ) throws {
-            device = PluggableDevice(name, state)
-            graph = try Graph(
-                "devicesource name=d \(properties) source=\"testcamera device=\\\"\(name)\\\" \(behind)\" ! \(then)")
-            graph.listen(Graph.Listener { [events] in events.add($0) })
-            try graph.element("d").staticPad("src")?.observeBuffers { [seen] buffer in
-                seen.add(
-                    Seen(
-                        time: buffer.presentationTimestamp ?? .zero, duration: buffer.duration ?? .zero,
-                        made: buffer.made))
-            }
-        }
-
-        var frames: Int { seen.all.count { $0.made != nil } }
-        var slates: Int { seen.all.count { $0.made == nil } }
-
-        /// Waits for so many more frames of the device.
-        func deviceGives(_ count: Int = 3) -> Bool {
-            let before = frames
-            return waitUntil { frames >= before + count }
-        }
-
-        var lost: [(device: String, at: ClockTime, reason: String)] {
-            events.all.compactMap {
-                if case .deviceLost(_, let device, let at, let reason) = $0 { (device, at, reason) } else { nil }
-            }
-        }
-
-        var back: [(lostAt: ClockTime, backAt: ClockTime)] {
-            events.all.compactMap {
-                if case .deviceBack(_, _, let lostAt, let backAt) = $0 { (lostAt, backAt) } else { nil }
-            }
-        }
-
-        var stats: Structure { get throws { try graph.element("d").property("stats", as: Structure.self) } }
-    }
-
     private func failure(_ graph: Graph) async -> MediaGraphError? {
         do {
             _ = try await graph.waitUntilEnd()
@@ -75,7 +20,7 @@ import Testing
 
     @Test("DV-2 a device that is unplugged ends the graph with its own error, which names it")
     func unplugged() async throws {
-        let run = try Run("")
+        let run = try DeviceRun("")
         try await run.graph.start()
         #expect(run.deviceGives())
         run.device.state = .missing
@@ -92,7 +37,7 @@ import Testing
             (.forbidden, .notPermitted),
         ])
     func cannotBeOpened(state: PluggableDevice.State, code: MediaGraphError.Code) async throws {
-        let run = try Run("", state, name: "closed \(code)")
+        let run = try DeviceRun("", state, name: "closed \(code)")
         let error = try await #require(throws: GraphError.self) { try await run.graph.start() }
         guard case .failed(let failure) = error else { throw error }
         #expect(failure.cause?.code == code)
@@ -102,7 +47,7 @@ import Testing
 
     @Test("DV-2 a device that says nothing for stall-timeout is gone", arguments: ["never", "slate"])
     func stalls(policy: String) async throws {
-        let run = try Run("reconnect=\(policy) stall-timeout=300", name: "stall \(policy)")
+        let run = try DeviceRun("reconnect=\(policy) stall-timeout=300", name: "stall \(policy)")
         try await run.graph.start()
         #expect(run.deviceGives())
         run.device.state = .silent
@@ -121,7 +66,7 @@ import Testing
     @Test("DV-2 a device that waits for a slow reader hasn't stalled")
     func slowReader() async throws {
         let holds = Mutex(true)
-        let run = try Run("stall-timeout=200", then: "fakesink name=end sync=false")
+        let run = try DeviceRun("stall-timeout=200", then: "fakesink name=end sync=false")
         let held = Atomic<Bool>(false)
         try run.graph.element("end").staticPad("sink")?.observeBuffers { _ in
             held.store(true, ordering: .relaxed)
@@ -142,7 +87,7 @@ import Testing
         "DV-2 with reconnect=slate black pictures stand in at the stream's rate; when the device is back the graph goes on, the gap reported and counted"
     )
     func slate() async throws {
-        let run = try Run("reconnect=slate")
+        let run = try DeviceRun("reconnect=slate")
         try await run.graph.start()
         for round in 1...2 {
             #expect(run.deviceGives())
@@ -176,7 +121,7 @@ import Testing
 
     @Test("DV-2 what counts from the beginning of a segment goes on counting: it is one segment")
     func oneSegment() async throws {
-        let run = try Run("reconnect=slate", then: "videorate name=rate ! fakesink sync=false")
+        let run = try DeviceRun("reconnect=slate", then: "videorate name=rate ! fakesink sync=false")
         try await run.graph.start()
         for _ in 1...2 {
             #expect(run.deviceGives(10))
@@ -194,7 +139,7 @@ import Testing
 
     @Test("DV-2 what stands in for a camera has its colours' caps too: an encoder's file can't change them")
     func sameCaps() async throws {
-        let run = try Run(
+        let run = try DeviceRun(
             "reconnect=slate", behind: "! capssetter caps=video/x-raw,colorimetry=2:4:7:1",
             then: "vp8enc deadline=1 ! matroskamux ! fakesink sync=false")
         try await run.graph.start()
@@ -213,7 +158,7 @@ import Testing
     @Test("DV-2 a device that isn't there at the start is waited for", arguments: ["slate", "gap"])
     func missingAtStart(policy: String) async throws {
         // What stands in at first has the format that downstream wants.
-        let run = try Run(
+        let run = try DeviceRun(
             "reconnect=\(policy)", .missing, name: "late \(policy)",
             then: "video/x-raw, width=64, height=48 ! fakesink sync=false")
         try await run.graph.start()
@@ -228,7 +173,7 @@ import Testing
 
     @Test("DV-2 a device that comes back with data that it doesn't give isn't taken for one that is back")
     func silentReturn() async throws {
-        let run = try Run("reconnect=slate stall-timeout=300")
+        let run = try DeviceRun("reconnect=slate stall-timeout=300")
         try await run.graph.start()
         #expect(run.deviceGives())
         run.device.state = .missing
@@ -244,7 +189,7 @@ import Testing
 
     @Test("DV-2 stopping works at any moment, also while the device is away", arguments: 0..<6)
     func stops(moment: Int) async throws {
-        let run = try Run("reconnect=\(moment % 2 == 0 ? "slate" : "gap")", name: "stop \(moment)")
+        let run = try DeviceRun("reconnect=\(moment % 2 == 0 ? "slate" : "gap")", name: "stop \(moment)")
         try await run.graph.start()
         #expect(run.deviceGives(1))
         run.device.state = .missing
@@ -256,7 +201,7 @@ import Testing
 
     @Test("DV-2 a pause while the device is away goes on, and the device is found behind it")
     func pauses() async throws {
-        let run = try Run("reconnect=slate")
+        let run = try DeviceRun("reconnect=slate")
         try await run.graph.start()
         #expect(run.deviceGives())
         run.device.state = .missing
@@ -278,7 +223,7 @@ import Testing
 
     @Test("DV-2 with reconnect=gap a pipe's status goes off and on, and nothing comes between")
     func gap() async throws {
-        let run = try Run("reconnect=gap", then: "rawdatapipe name=p")
+        let run = try DeviceRun("reconnect=gap", then: "rawdatapipe name=p")
         let log = Log<String>()
         try run.graph.rawDataPipe("p").attach(Recorder(log: log))
         try await run.graph.start()
@@ -328,10 +273,12 @@ import Testing
             devicesource name=v reconnect=slate source="testcamera device=\\"\(#function)\\"" ! fakesink sync=false
             devicesource name=a reconnect=slate source="testmicrophone device=\\"\(#function)\\"" ! fakesink sync=false
             """)
-        let seen = ["v": Log<Seen>(), "a": Log<Seen>()]
+        let seen = ["v": Log<DeviceRun.Seen>(), "a": Log<DeviceRun.Seen>()]
         for (name, log) in seen {
             try graph.element(name).staticPad("src")?.observeBuffers {
-                log.add(Seen(time: $0.presentationTimestamp ?? .zero, duration: $0.duration ?? .zero, made: $0.made))
+                log.add(
+                    DeviceRun.Seen(
+                        time: $0.presentationTimestamp ?? .zero, duration: $0.duration ?? .zero, made: $0.made))
             }
         }
         func count(_ name: String) -> Int { seen[name]!.all.count { $0.made != nil } }
@@ -362,7 +309,8 @@ import Testing
 
     @Test("DV-1 what the graph wants is what leaves, and what was picked is said")
     func format() async throws {
-        let run = try Run("", then: "video/x-raw, format=NV12, width=32, height=24 ! fakesink name=end sync=false")
+        let run = try DeviceRun(
+            "", then: "video/x-raw, format=NV12, width=32, height=24 ! fakesink name=end sync=false")
         try await run.graph.start()
         #expect(run.deviceGives(0) && waitUntil { !run.seen.all.isEmpty })
         let caps = try #require(try run.graph.element("end").staticPad("sink")?.currentCaps)
@@ -377,7 +325,7 @@ import Testing
 
     @Test("EL-3 a device's latency is told, and what stands in for it has the same")
     func latency() async throws {
-        let run = try Run("reconnect=slate", then: "fakesink name=end sync=false")
+        let run = try DeviceRun("reconnect=slate", then: "fakesink name=end sync=false")
         try await run.graph.start()
         #expect(run.deviceGives())
         let frame = ClockTime.frame(1, at: Fraction(30, 1))
@@ -391,7 +339,7 @@ import Testing
 
     @Test("DV-2 end-of-stream that is asked for while the device is away ends the graph")
     func end() async throws {
-        let run = try Run("reconnect=slate")
+        let run = try DeviceRun("reconnect=slate")
         try await run.graph.start()
         #expect(run.deviceGives())
         run.device.state = .missing
@@ -409,5 +357,11 @@ import Testing
         let text = Description("devicesource source=\"v4l2srk device=/dev/video0\" ! fakesink")
         let found = try Graph.diagnose(text)
         #expect(found.contains { $0.message.contains("in source: no element \"v4l2srk\"") })
+        for source in ["identity", "fakesink", "v4l2src ! fakesink  identity"] {
+            let found = try Graph.diagnose(Description("devicesource source=\"\(source)\" ! fakesink"))
+            #expect(found.contains { $0.message.hasSuffix(" isn't a source") }, "\(source): \(found)")
+        }
+        let behind = try Graph.diagnose(Description("devicesource source=\"videotestsrc ! identity\" ! fakesink"))
+        #expect(behind.isEmpty, "\(behind)")
     }
 }

@@ -1,9 +1,9 @@
 import GStreamer
 
 /// The device of a kind that is used where none is named.
-enum DefaultDevice {
+package enum DefaultDevice {
     /// Its description. It blocks.
-    static func text(_ kind: DeviceKind) throws(MediaGraphError) -> String {
+    package static func text(_ kind: DeviceKind) throws(MediaGraphError) -> String {
         let devices = MediaDevices.listNow().filter { $0.kind == kind.kind && !$0.isMonitor }
         guard let device = devices.first(where: { $0.isDefault == true }) ?? devices.first else {
             throw .noDevice(

@@ -10,6 +10,7 @@ import Synchronization
 /// Made anew for each time that the device comes: an element whose device has gone is no use any more.
 final class DeviceChain: Sendable {
     let flow: DeviceFlow
+    private let answered: @Sendable () -> Void
     /// All of the description's text.
     private let source: Element
     /// The element that has the device.
@@ -19,10 +20,19 @@ final class DeviceChain: Sendable {
     /// Tells of what that loses, as long as the chain is held.
     private let losses = Mutex<ScreenLosses?>(nil)
     private let tail = Mutex<Element?>(nil)
+    private let change = Mutex<DeviceStateChange?>(nil)
+    /// A thread of its own has its elements, and calls `answered` when it is done with them.
+    private let isAbandoned = Atomic<Bool>(false)
+    /// What PipeWire knew of it when it was opened.
+    private let pipeWireNode = Mutex(PipeWireProvider.Node.unknown)
     private let given = Mutex<(label: String, format: String)>(("", ""))
 
     /// What is made of the description; in NULL and in no bin yet.
-    init(_ description: String, _ flow: DeviceFlow) throws(MediaGraphError) {
+    /// `answered` is called when it was left behind, and has answered.
+    init(
+        _ description: String, _ flow: DeviceFlow, answered: @escaping @Sendable () -> Void
+    ) throws(MediaGraphError) {
+        self.answered = answered
         let expected = "a description of one source, such as \"v4l2src device=/dev/video0\""
         do { source = try Element(parsing: description) } catch {
             throw .invalidParameter(.init("source", expected: expected, actual: error.message))
@@ -49,23 +59,21 @@ final class DeviceChain: Sendable {
 
     /// PipeWire's source waits half a minute for a node that isn't there, and then speaks of formats.
     func checkPresence() throws(MediaGraphError) {
-        guard case .missing = pipeWireNode else { return }
-        let expected = "a node of PipeWire's that is there; `mediagraph devices` lists them"
-        throw .noDevice(.init(label, expected: expected, actual: "none"))
-    }
-
-    private var pipeWireNode: PipeWireProvider.Node {
         guard device.factoryName == "pipewiresrc", let name = try? device.propertyText("target-object"), !name.isEmpty,
             Int(name) == nil
-        else { return .unknown }
-        return PipeWireProvider.node(name)
+        else { return }
+        let node = PipeWireProvider.node(name)
+        pipeWireNode.withLock { $0 = node }
+        guard case .missing = node else { return }
+        let expected = "a node of PipeWire's that is there; `mediagraph devices` lists them"
+        throw .noDevice(.init(label, expected: expected, actual: "none"))
     }
 
     /// What it gives, with the device open. PipeWire's source says "anything", and waits as long for what it can't give.
     private var formats: Caps {
         // Where the description says more than the device, that decides.
         let isAlone = device.staticPad("src")?.peer?.parent == nil
-        if isAlone, case .device(let caps?) = pipeWireNode { return caps }
+        if isAlone, case .device(let caps?) = pipeWireNode.withLock({ $0 }) { return caps }
         return source.staticPad("src")!.queryCaps()
     }
 
@@ -78,7 +86,7 @@ final class DeviceChain: Sendable {
     // MARK: What it is
 
     /// What people call the device: `HD Webcam (/dev/video0)`.
-    var label: String { given.withLock { $0.label } }
+    var label: String { capture?.label ?? given.withLock { $0.label } }
     /// What was picked of its formats; empty before.
     var format: String { given.withLock { $0.format } }
     /// Its file; `nil` where it has none that is known.
@@ -89,7 +97,7 @@ final class DeviceChain: Sendable {
     var camera: CameraIdentity? { isCamera ? path.flatMap { CameraIdentity(path: $0) } : nil }
 
     private func nameDevice() {
-        let path = ["device", "target-object", "path", "display-name", "location"].lazy
+        let path = ["device", "target-object", "path", "location"].lazy
             .compactMap { try? self.device.propertyText($0) }.first { !$0.isEmpty }
         let name = (try? device.propertyText("device-name")).flatMap { $0.isEmpty ? nil : $0 }
         let place = path ?? device.factoryName ?? device.name
@@ -150,11 +158,48 @@ final class DeviceChain: Sendable {
         return result
     }
 
-    /// For good.
-    func dispose(from bin: BinElement) {
-        flow.cut()
-        _ = go(to: .null)
-        bin.remove(source)
-        if let tail = tail.withLock({ $0.take() }) { bin.remove(tail) }
+    /// The same for what opens a device, which may take so many milliseconds.
+    func open(to state: State, within milliseconds: UInt64) -> DeviceStateChange.Outcome {
+        change(within: milliseconds) {
+            self.go(to: state)
+        } after: {
+            _ = self.go(to: .null)
+        }
     }
+
+    /// A device that hasn't answered in time isn't touched any more.
+    private func change(
+        within milliseconds: UInt64, _ body: @escaping @Sendable () -> Bool, after: @escaping @Sendable () -> Void
+    ) -> DeviceStateChange.Outcome {
+        let change = DeviceStateChange()
+        self.change.withLock { $0 = change }
+        let outcome = change.run(patience: Int64(milliseconds) * 1000, body) { [answered] in
+            after()
+            answered()
+        }
+        self.change.withLock { $0 = nil }
+        if outcome == .abandoned { isAbandoned.store(true, ordering: .relaxed) }
+        return outcome
+    }
+
+    /// Whoever waits for the device goes on without it. Any thread.
+    func abandonChange() { change.withLock { $0 }?.abandon() }
+
+    /// For good. True when the device doesn't answer, and has been left behind.
+    func dispose(from bin: BinElement) -> Bool {
+        flow.cut()
+        if !isAbandoned.load(ordering: .relaxed) {
+            _ = change(within: Self.closingPatience) {
+                self.go(to: .null)
+            } after: {
+            }
+        }
+        let isLeft = isAbandoned.load(ordering: .relaxed)
+        bin.remove(source, stops: !isLeft)
+        if let tail = tail.withLock({ $0 }) { bin.remove(tail, stops: !isLeft) }
+        return isLeft
+    }
+
+    /// Milliseconds: less than a graph has to stop.
+    private static let closingPatience: UInt64 = 1500
 }

@@ -14,6 +14,8 @@ struct DevicePosition: Sendable {
     var output: Pad?
     /// A tried device's first buffer waits.
     var hasArrived = false
+    /// How many devices that were left behind haven't answered: until they have, there is no use in another attempt.
+    var unanswered = 0
     /// What became of `chain`.
     var loss: MediaGraphError?
     /// What is given meanwhile.
@@ -59,7 +61,10 @@ struct DevicePosition: Sendable {
         if isStopping { return (.stop, nil) }
         guard !isMoving, !isOver, node == .playing else { return (nil, nil) }
         func wait(until time: UInt64) -> (Job?, Int64?) { (nil, Int64((time - now) / 1000) + 1) }
-        guard let chain else { return now >= nextTry ? (.attempt, nil) : wait(until: nextTry) }
+        guard let chain else {
+            guard unanswered <= 0 else { return (nil, nil) }
+            return now >= nextTry ? (.attempt, nil) : wait(until: nextTry)
+        }
         if isTrying {
             if let loss { return (.giveUp(loss), nil) }
             if hasArrived { return (.comeBack, nil) }

@@ -7,6 +7,10 @@ import GStreamer
 extension DeviceSourceElement {
     private var policy: ReconnectPolicy { settings.current.reconnect }
     private static let second: UInt64 = 1_000_000_000
+    /// Milliseconds. A camera that wakes up takes longer than the pictures of one that runs.
+    private static let leastPatience: UInt64 = 5000
+    /// Microseconds that a stop leaves to a change that goes on.
+    private static let grace: Int64 = 500_000
 
     // MARK: From NULL to PAUSED
 
@@ -51,7 +55,8 @@ extension DeviceSourceElement {
             standIn(from: nil, position.withLock { $0.loss } ?? .noDevice(.init(position.withLock { $0.label })))
             followStates()
         }
-        // Also where it has nothing to do yet: stall-timeout may be set later. It holds the element, and ends before that leaves PAUSED.
+        // Also where it has nothing to do yet: stall-timeout may be set later. It holds the element, and ends before that
+        // leaves PAUSED.
         let thread = NativeThread("devicesource") { [element] in withExtendedLifetime(element) { self.keep() } }
         position.withLock { $0.thread = thread }
         return true
@@ -88,12 +93,12 @@ extension DeviceSourceElement {
         let text = settings.source.isEmpty ? try DefaultDevice.text(settings.kind) : settings.source
         let isOff = isHeld && settings.reconnect == .gap
         // Neither holds the element: it holds them.
-        let instance = instance
+        let node = Node(instance)
         let flow = DeviceFlow(isHeld: isHeld, tellsStatus: isOff, statistics) { event in
-            Node(instance).element.flowed(event)
+            node.tell { $0.flowed(event) }
         }
         ScreenLosses.keepProcess(by: text)
-        let chain = try DeviceChain(text, flow)
+        let chain = try DeviceChain(text, flow) { [position] in position.withLock { $0.unanswered -= 1 } }
         let (camera, others) = position.withLock { ($0.camera, $0.otherCameras) }
         if let camera { try chain.take(camera, besides: others) }
         // The keeper makes of it what is to be made. It may be told when the node has gone.
@@ -107,7 +112,7 @@ extension DeviceSourceElement {
             if isNews { flow.cut() }
         }
         if chain.device.factoryName == "pulsesrc" {
-            chain.device.watchProperty("current-device") { Node(instance).element.deviceMoved() }
+            chain.device.watchProperty("current-device") { node.tell { $0.deviceMoved() } }
         }
         return chain
     }
@@ -118,22 +123,31 @@ extension DeviceSourceElement {
             defer { position.isTrying = true }
             return !position.isTrying
         }
-        let isDone = chain.go(to: state)
+        let patience = max(settings.current.stallTimeout, Self.leastPatience)
+        let outcome = chain.open(to: state, within: patience)
         let loss = position.withLock { position in
             if isFirst { position.isTrying = false }
             return position.loss
         }
-        guard !isDone else {
-            if state == .paused { try chain.capture?.confirm() }
-            return
+        switch outcome {
+        case .done: if state == .paused { try chain.capture?.confirm() }
+        case .failed:
+            throw loss
+                ?? .noDevice(.init(chain.label, expected: "a device that can be opened", actual: "one that can't"))
+        case .abandoned:
+            throw loss
+                ?? .deviceGone(
+                    .init(
+                        chain.label, expected: "to be opened within \(patience) ms (stall-timeout)", actual: "no answer"
+                    ))
         }
-        throw loss ?? .noDevice(.init(chain.label, expected: "a device that can be opened", actual: "one that can't"))
     }
 
     private func dropChain() {
         // The node's own until then: what it says while it is taken down is known for its.
-        position.withLock { $0.chain }?.dispose(from: self)
+        let isLeft = position.withLock { $0.chain }?.dispose(from: self) ?? false
         position.withLock { position in
+            if isLeft { position.unanswered += 1 }
             (position.chain, position.isTrying, position.hasArrived) = (nil, false, false)
         }
     }
@@ -152,6 +166,14 @@ extension DeviceSourceElement {
         guard isMine else { return true }
         followStates()
         return position.withLock { $0.loss } == nil || policy != .never
+    }
+
+    /// Before the bin changes its children's states: that would wait for a device whose state is just being changed.
+    func letChangeEnd() {
+        let isDone = position.wait(timeout: Self.grace) { $0.isMoving ? nil : true }
+        guard isDone == nil else { return }
+        position.withLock { $0.chain }?.abandonChange()
+        _ = position.wait(timeout: Self.grace) { $0.isMoving ? nil : true }
     }
 
     /// Until nobody has asked for another meanwhile; the elements are in nobody's hands then.
@@ -363,12 +385,14 @@ extension DeviceSourceElement {
     }
 }
 
-/// The node for what its children hold: it outlives their threads.
-private struct Node {
-    private let instance: ElementInstance
-    init(_ instance: ElementInstance) { self.instance = instance }
+/// The node, for what the device's elements call: where they were left behind they may outlive it.
+private struct Node: Sendable {
+    private let weak: WeakElement
 
-    var element: DeviceSourceElement {
-        ElementClass.implementation(of: instance.element, as: DeviceSourceElement.self)
+    init(_ instance: ElementInstance) { weak = WeakElement(instance) }
+
+    func tell(_ body: (DeviceSourceElement) -> Void) {
+        guard let element = weak.element else { return }
+        body(ElementClass.implementation(of: element.element, as: DeviceSourceElement.self))
     }
 }

@@ -45,7 +45,8 @@ final class DeviceSourceElement: BinElement, ConfigurableElement, @unchecked Sen
                 ),
                 .setting(
                     "stall-timeout", of: Self.self, \.stallTimeout, range: .values(0...3_600_000), changes: .always,
-                    "Milliseconds without data after which the device counts as gone; 0 for any time"),
+                    "Milliseconds without data after which the device counts as gone; 0 for any time. To open it may take as long, and 5000 at least"
+                ),
                 .readOnly("format", of: Self.self, default: "", "Which of the device's formats was picked") {
                     $0.position.withLock { $0.chain?.format } ?? ""
                 },
@@ -103,6 +104,7 @@ final class DeviceSourceElement: BinElement, ConfigurableElement, @unchecked Sen
             return follow(.playing) ? .success : .failure
         case .playingToPaused:
             _ = follow(.paused)
+            letChangeEnd()
             return super.changeState(change) == .failure ? .failure : .noPreroll
         case .pausedToReady:
             finish()

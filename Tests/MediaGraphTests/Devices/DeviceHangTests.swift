@@ -1,0 +1,52 @@
+import GStreamer
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import MediaGraph
+
+/// `devicesource`: devices that never answer who opens or closes them.
+@Suite struct DeviceHangTests {
+    init() throws { try Nodes.register() }
+
+    @Test("DV-2 a device that hangs when it is opened holds nobody, and is closed when it answers")
+    func hangs() async throws {
+        let ended = try DeviceRun("", .stuck)
+        let error = try await #require(throws: GraphError.self) { try await ended.graph.start() }
+        guard case .failed(let failure) = error else { throw error }
+        #expect(failure.cause?.code == .deviceGone && "\(error)".contains("within 5000 ms"), "\(error)")
+        await ended.graph.stop()
+        ended.device.state = .there
+        #expect(waitUntil { ended.device.closings.load(ordering: .relaxed) == 1 })
+
+        // One that is waited for hangs when it is back, too; then it isn't.
+        let run = try DeviceRun("reconnect=slate", .stuck, name: "hangs-then-is-there")
+        try await run.graph.start()
+        #expect(waitUntil { run.slates >= 60 })
+        // It isn't tried again as long as it hasn't answered.
+        #expect(run.device.openings.load(ordering: .relaxed) == 1)
+        run.device.state = .there
+        #expect(waitUntil { run.back.count == 1 })
+        await run.graph.stop()
+        #expect(waitUntil { run.device.closings.load(ordering: .relaxed) == 2 })
+        #expect(run.device.openings.load(ordering: .relaxed) == 2)
+    }
+
+    @Test("DV-2 a stop doesn't wait for a device that hangs when it is opened or closed", arguments: [false, true])
+    func stopsWhileItHangs(closing: Bool) async throws {
+        let run = try DeviceRun("reconnect=gap", name: "hangs \(closing)")
+        try await run.graph.start()
+        #expect(run.deviceGives())
+        if closing {
+            run.device.state = .stuckAtTheEnd
+        } else {
+            run.device.state = .stuck
+            #expect(waitUntil { run.device.openings.load(ordering: .relaxed) == 2 })
+        }
+        await run.graph.stop()
+        #expect(run.device.closings.load(ordering: .relaxed) < run.device.openings.load(ordering: .relaxed))
+        run.device.state = .missing
+        let openings = run.device.openings.load(ordering: .relaxed)
+        #expect(waitUntil { run.device.closings.load(ordering: .relaxed) == openings })
+    }
+}
