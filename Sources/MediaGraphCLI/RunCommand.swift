@@ -108,6 +108,7 @@ struct RunCommand: AsyncParsableCommand {
 
     func run() async throws {
         let report = self.report
+        FileLimit.raise()
         try libraries.load(report)
         let description = try input().loadOrExit(report)
         let channel = try openControl()

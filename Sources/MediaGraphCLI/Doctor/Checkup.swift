@@ -11,21 +11,22 @@ struct Checkup: Encodable {
     static func general() -> [Checkup] {
         // First: elements that are opened may make the folder.
         let rooms = rooms
-        return areas.map { title, elements in
-            Checkup(title: title, findings: unique(elements.compactMap { ElementFinding.find($0) }))
+        return areas.map { title, devices, elements in
+            let found = devices.flatMap { findings(ofDefault: $0) } + elements.compactMap { ElementFinding.find($0) }
+            return Checkup(title: title, findings: unique(found))
         } + [rooms, pictures]
     }
 
-    private static let areas: [(String, [String])] = [
+    private static let areas: [(String, [DeviceKind], [String])] = [
         (
-            "MediaGraph's nodes",
+            "MediaGraph's nodes", [],
             ["appsrc", "appsink", "videoconvertscale", "audioconvert", "audioresample", "audiomixer", "alpha"]
         ),
-        ("cameras", ["v4l2src", "jpegdec"]),
-        ("microphones and speakers of the sound server", ["pulsesrc", "pulsesink"]),
-        ("microphones and speakers by ALSA", ["alsasrc", "alsasink"]),
-        ("screens and windows", ["ximagesrc", "ximagesink"]),
-        ("recordings", ["matroskamux", "vp8enc", "x264enc", "opusenc", "wavenc", "pngenc"]),
+        ("cameras", [.camera], ["jpegdec"]),
+        ("microphones and speakers of the sound server", [], ["pulsesrc", "pulsesink"]),
+        ("microphones and speakers by ALSA", [], ["alsasrc", "alsasink"]),
+        ("screens and windows", [], ["ximagesrc", "ximagesink"]),
+        ("recordings", [], ["matroskamux", "vp8enc", "x264enc", "opusenc", "wavenc", "pngenc"]),
     ]
 
     /// A description's elements, each with the properties that it has there.
@@ -33,31 +34,42 @@ struct Checkup: Encodable {
         var values = variables
         // A value that is still to be given says nothing about the machine.
         for variable in description.variables where values[variable.name] == nil && variable.defaultValue == nil {
-            values[variable.name] = "unknown"
+            values[variable.name] = unknown
         }
-        let elements = try description.outline(with: values).elements.filter { $0.kind == .element }
-        let room = elements.contains { $0.factory == "mediasession" } ? rooms.findings : []
-        return Checkup(title: title, findings: unique(elements.flatMap(findings) + room))
+        let outline = try description.outline(with: values)
+        let room = outline.elements.contains { $0.factory == "mediasession" } ? rooms.findings : []
+        return Checkup(title: title, findings: unique(findings(outline) + room))
     }
 
-    private static func findings(_ element: DescriptionOutline.Element) -> [Finding] {
-        let own = ElementFinding.find(element.factory, element.properties.map { ($0.name, $0.value) })
-        return [own].compactMap(\.self) + (element.factory == "devicesource" ? device(of: element) : [])
+    /// In the place of a value that is still to be given.
+    private static let unknown = "unknown-variable"
+
+    private static func findings(_ outline: DescriptionOutline) -> [Finding] {
+        outline.elements.indices.filter { outline.elements[$0].kind == .element }.flatMap { index in
+            let element = outline.elements[index]
+            let filter = outline.links.first { $0.source == index }?.filter
+            let own = ElementFinding.find(
+                element.factory,
+                element.properties.filter { !$0.value.contains(unknown) }.map { ($0.name, $0.value) },
+                filter: filter.flatMap { $0.contains(unknown) ? nil : $0 })
+            return [own].compactMap(\.self) + (element.factory == "devicesource" ? device(of: element) : [])
+        }
+    }
+
+    private static func findings(of text: String) -> [Finding] {
+        (try? Description(text).outline()).map { findings($0) } ?? []
     }
 
     /// What a device source has inside: its own description, or the default device of its kind.
     private static func device(of element: DescriptionOutline.Element) -> [Finding] {
         func value(_ property: String) -> String? { element.properties.last { $0.name == property }?.value }
-        if let source = value("source"), !source.isEmpty {
-            let inside = (try? Description(source).outline())?.elements ?? []
-            return inside.filter { $0.kind == .element }.flatMap(findings)
-        }
-        switch value("kind") ?? "camera" {
-        case "camera": return [ElementFinding.find("v4l2src")].compactMap(\.self)
-        case "screen": return [ElementFinding.find("ximagesrc")].compactMap(\.self)
-        // Whichever sound system there is.
-        default: return []
-        }
+        if let source = value("source"), !source.isEmpty { return findings(of: source) }
+        return findings(ofDefault: DeviceKind.allCases.first { $0.nick == value("kind") } ?? .camera)
+    }
+
+    private static func findings(ofDefault kind: DeviceKind) -> [Finding] {
+        if let text = try? DefaultDevice.text(kind) { return findings(of: text) }
+        return [ElementFinding.none(of: kind)]
     }
 
     private static var rooms: Checkup {

@@ -37,10 +37,32 @@ struct GraphRun {
         finisher.cancel()
         // Ended with the graph: what it said last comes before the report of its end.
         await listener.value
+        let reportWatchdog = leaveBehind(after: end, .failure, monitor)
         let status = await report(end, request: await finisher.value, to: monitor)
+        reportWatchdog.cancel()
+        let stopWatchdog = leaveBehind(after: end, status, monitor)
         await graph.stop()
+        stopWatchdog.cancel()
         withExtendedLifetime(signals) {}
         return status
+    }
+
+    /// A change of state that hangs can't be called off, and all that asks the graph for something waits behind it. What has been
+    /// reported by then is not reported again.
+    private func leaveBehind(
+        after end: Result<GraphEnd, GraphError>, _ status: ExitStatus, _ monitor: RunMonitor
+    ) -> Task<Void, any Error> {
+        Task { [graph] in
+            try await Task.sleep(for: Self.fileLimit + Self.finishLimit)
+            let error: GraphError? =
+                switch end {
+                case .success(.failed(let failure)): .failed(failure)
+                case .failure(let failure): failure
+                case .success: nil
+                }
+            let hang = RunFailure(hangingIn: graph.elementsChangingState, isStarting: false)
+            monitor.giveUp(error.map { RunFailure($0) } ?? hang, status)
+        }
     }
 
     private func waitUntilEnd(

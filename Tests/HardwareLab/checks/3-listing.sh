@@ -65,5 +65,7 @@ doctor() {
     refused 1 "there is no camera /dev/video77" mediagraph doctor "v4l2src device=/dev/video77 ! fakesink"
     plug_in_usb_camera
     mediagraph doctor "v4l2src device=$(usb_camera_path) ! fakesink  alsasrc device=hw:Camera ! fakesink"
+    mediagraph doctor "v4l2src device=$(usb_camera_path) ! image/jpeg ! fakesink" "devicesource kind=microphone ! fakesink"
+    refused 1 "doesn't give video/x-h264" mediagraph doctor "v4l2src device=$(usb_camera_path) ! video/x-h264 ! fakesink"
 }
 check "GR-4 doctor finds nothing lacking for a camera that is there, and says what is for one that isn't" doctor

@@ -17,7 +17,7 @@ import Testing
         .appendingPathComponent("scripts/with-sound").path
 
     /// A line of a shell, with `mediagraph` and a sound system of its own.
-    private static func shell(_ line: String, environment: [String: String] = [:]) throws -> ChildProcess {
+    static func shell(_ line: String, environment: [String: String] = [:]) throws -> ChildProcess {
         let path = ChildProcess.buildFolder.path
         return try ChildProcess.run(
             withSound, ["bash", "-euo", "pipefail", "-c", "PATH=\(path):$PATH; \(line)"],

@@ -180,6 +180,8 @@ import Testing
         program.send(SIGINT)
         #expect(program.end() == 0, "\(program.output)")
         #expect(count("lost") == 2 && count("back") == 2 && !program.output.contains("320×240"), "\(program.output)")
+        let label = "\"device\":\"window \\\"\(Window.mine)\\\" of X screen \(display.name)\""
+        #expect(program.output.contains(label), "\(program.output)")
         other.close()
     }
 }

@@ -41,6 +41,7 @@ import Testing
                 "v4l2"
             ),
             ("devicesource kind=screen ! fakesink", "DISPLAY isn't set", "xvfb-run"),
+            ("devicesource kind=microphone ! fakesink", "there is no microphone", ""),
             ("nosuchelement ! fakesink", "there is no element nosuchelement", "mediagraph check"),
         ])
     func lacks(_ description: String, _ problem: String, _ mend: String) throws {
@@ -55,6 +56,30 @@ import Testing
         let (status, findings) = try Self.doctor("videotestsrc ! preprocessor ! filesink location=${OUT}")
         #expect(status == 0 && findings.isEmpty, "\(findings)")
         #expect(try Self.doctor("pulsesrc ! mux. pulsesrc ! mux. funnel name=mux ! fakesink").findings.count == 1)
+    }
+
+    @Test("GR-4 doctor looks for the sound server's devices and the screen's windows that a description names")
+    func named() throws {
+        let run = try DevicesTests.shell(
+            """
+            mediagraph doctor 'pulsesrc device=microphone ! pulsesink device=speaker' 'devicesource kind=microphone ! fakesink'
+            mediagraph doctor 'pulsesrc device=@DEFAULT_SOURCE@ ! audio/x-raw,rate=48000 ! fakesink'
+            mediagraph doctor 'pulsesrc device=${MIC} ! audio/x-raw,rate=${RATE} ! fakesink'
+            mediagraph doctor 'pulsesrc device=headset ! pulsesink device=microphone' && exit 1
+            mediagraph doctor 'alsasrc device=nonsense ! fakesink' && exit 1
+            xvfb-run -a -s '-screen 0 640x480x24 -noreset' bash -euc '
+                mediagraph doctor "ximagesrc ! fakesink"
+                mediagraph doctor "ximagesrc xname=nothing ! fakesink  ximagesrc xid=0x4711 ! fakesink" && exit 1
+                mediagraph run --quiet "videotestsrc is-live=true ! ximagesink" & shown=$!
+                for _ in $(seq 200); do mediagraph doctor "ximagesrc xname=mediagraph ! fakesink" && break; sleep 0.05; done
+                kill $shown'
+            """)
+        #expect(run.status == 0, "\(run.errors)\n\(run.output)")
+        for line in [
+            "no device headset for pulsesrc", "no device microphone for pulsesink", "has no window \"nothing\"",
+            "has no window 0x4711", "(nonsense)", "alsasrc without device works; arecord -L",
+        ] { #expect(run.output.contains(line), "\(run.output)") }
+        #expect(run.output.hasSuffix("ok    description\n"), "\(run.output)")
     }
 
     @Test("GR-4 doctor without a description looks at what people use a machine for")

@@ -60,6 +60,14 @@ import Testing
         #expect(run.errors.contains("shots (rawdatapipe)"))
     }
 
+    @Test("SE-3 run may have as many files open as the system lets it, for the memories of a big room")
+    func files() throws {
+        let run = try Program.shell(
+            "ulimit -Sn 200; ulimit -Hn 4000; mediagraph run --quiet filesrc location=/proc/self/limits ! fdsink")
+        let line = run.output.split(separator: "\n").first { $0.hasPrefix("Max open files") }
+        #expect(line?.split(separator: " ").dropFirst(3).prefix(2) == ["4000", "4000"], "\(run.output)\(run.errors)")
+    }
+
     @Test("GR-3 run --frames ends after exactly so many frames", arguments: [1, 2, 37])
     func frames(_ count: Int) throws {
         let run = try Program.run(

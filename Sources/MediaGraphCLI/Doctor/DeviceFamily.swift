@@ -1,0 +1,163 @@
+import Foundation
+import GStreamer
+import MediaGraph
+import Synchronization
+
+/// An element of a description that opens something.
+struct OpenedElement {
+    let factory: String
+    let properties: [(name: String, value: String)]
+    /// The caps that are wanted of it.
+    let filter: String?
+
+    /// `nil` where the description doesn't say.
+    subscript(_ property: String) -> String? { properties.last { $0.name == property }?.value }
+}
+
+/// Elements that open something of the machine's.
+enum DeviceFamily {
+    case camera, pulse, pipewire, alsa, x
+
+    init?(_ factory: String) {
+        switch factory {
+        case "v4l2src", "v4l2sink": self = .camera
+        case "pulsesrc", "pulsesink": self = .pulse
+        case "pipewiresrc", "pipewiresink": self = .pipewire
+        case "alsasrc", "alsasink": self = .alsa
+        case "ximagesrc", "ximagesink", "xvimagesink": self = .x
+        default: return nil
+        }
+    }
+
+    func finding(_ opened: OpenedElement) -> Finding? {
+        switch self {
+        case .camera:
+            return camera(opened["device"] ?? "/dev/video0")
+                ?? refusal(opened, "another program may use it: mediagraph devices")
+        case .pulse:
+            return refusal(
+                opened,
+                "start the sound server: pulseaudio --start, or systemctl --user start pipewire-pulse; mediagraph devices lists what it has"
+            ) ?? opened["device"].flatMap { soundDevice($0, opened.factory) }
+        case .pipewire:
+            return opened["target-object"].flatMap(pipeWireNode)
+                ?? refusal(opened, "systemctl --user start pipewire wireplumber")
+        case .alsa: return alsa(opened)
+        case .x: return screen(opened)
+        }
+    }
+
+    private func camera(_ path: String) -> Finding? {
+        guard FileManager.default.fileExists(atPath: path) else {
+            return Finding(
+                problem: "there is no camera \(path)",
+                mend:
+                    "plug one in, and see mediagraph devices; a virtual one: sudo modprobe v4l2loopback (v4l2loopback-dkms)"
+            )
+        }
+        return access(path, R_OK | W_OK) == 0
+            ? nil
+            : Finding(
+                problem: "\(path) may not be opened", mend: "sudo usermod -aG video \"$USER\", and log in again")
+    }
+
+    private func pipeWireNode(_ name: String) -> Finding? {
+        guard Int(name) == nil, case .missing = PipeWireProvider.node(name) else { return nil }
+        return Finding(
+            problem: "PipeWire has nothing called \(name)",
+            mend: "mediagraph devices lists what it has; a virtual camera: see Pipelines/virtual-camera.pipeline")
+    }
+
+    /// They connect to the server when they are opened, and look for their device later.
+    private func soundDevice(_ name: String, _ factory: String) -> Finding? {
+        // Numbers and names such as @DEFAULT_SOURCE@ are the server's own.
+        guard !name.isEmpty, Int(name) == nil, !name.hasPrefix("@") else { return nil }
+        let known = MediaDevices.listNow().filter { $0.text.hasPrefix("\(factory) ") }
+        guard !known.isEmpty, !known.contains(where: { $0.path == name }) else { return nil }
+        return Finding(
+            problem: "the sound server has no device \(name) for \(factory)",
+            mend: "mediagraph devices lists what it has")
+    }
+
+    private func alsa(_ opened: OpenedElement) -> Finding? {
+        guard let finding = refusal(opened, Self.alsaMend) else { return nil }
+        let plain = OpenedElement(factory: opened.factory, properties: [], filter: nil)
+        guard let name = opened["device"], refusal(plain, "") == nil else { return finding }
+        return Finding(
+            problem: "\(finding.problem) (\(name))",
+            mend: "\(opened.factory) without device works; arecord -L and aplay -L list the names")
+    }
+
+    static var alsaMend: String {
+        let files = (try? FileManager.default.contentsOfDirectory(atPath: "/dev/snd")) ?? []
+        if files.isEmpty {
+            return
+                "there is no sound card: start a sound server (pulseaudio --start), or take a virtual card (sudo modprobe snd-aloop)"
+        }
+        let isForbidden = files.contains { $0.hasPrefix("pcm") && access("/dev/snd/\($0)", R_OK | W_OK) != 0 }
+        return isForbidden
+            ? "sudo usermod -aG audio \"$USER\", and log in again" : "see mediagraph devices, aplay -L and arecord -L"
+    }
+
+    private func screen(_ opened: OpenedElement) -> Finding? {
+        let given = opened["display-name"] ?? opened["display"]
+        let mend =
+            (given == nil
+                ? "export DISPLAY=:0 in a session of yours" : "name a screen that is there, or none for DISPLAY's")
+            + "; without a screen: xvfb-run -a mediagraph run …"
+        guard let name = given ?? ProcessInfo.processInfo.environment["DISPLAY"], !name.isEmpty else {
+            return Finding(problem: "DISPLAY isn't set: there is no screen", mend: mend)
+        }
+        // Xlib would end the program for a window that isn't there.
+        _ = XConnections.keepProcess { _ in }
+        // Without it nothing can be told.
+        guard ElementFactoryInfo.find("ximagesrc") != nil else { return nil }
+        guard DeviceProbe.formats(ofScreen: name) != nil else {
+            return Finding(problem: "the screen \(name) can't be opened", mend: mend)
+        }
+        return window(opened, name)
+    }
+
+    private func window(_ opened: OpenedElement, _ screen: String) -> Finding? {
+        let (number, title) = (opened["xid"].flatMap(Self.number) ?? 0, opened["xname"] ?? "")
+        guard number != 0 || !title.isEmpty else { return nil }
+        guard XWindows.window(number, named: title, on: screen) == nil else { return nil }
+        let label = title.isEmpty ? "0x\(String(number, radix: 16))" : "\"\(title)\""
+        return Finding(
+            problem: "the screen \(screen) has no window \(label)",
+            mend: "xwininfo shows name and number of a window that you click on (sudo apt-get install x11-utils)")
+    }
+
+    /// As descriptions have numbers.
+    private static func number(_ text: String) -> UInt? {
+        text.hasPrefix("0x") ? UInt(text.dropFirst(2), radix: 16) : UInt(text)
+    }
+
+    /// What the element says when it is to open, or what it doesn't give.
+    private func refusal(_ opened: OpenedElement, _ mend: String) -> Finding? {
+        guard let element = Element(factory: opened.factory) else { return nil }
+        for property in opened.properties { try? element.setProperty(property.name, parsing: property.value) }
+        let pipeline = Pipeline()
+        let said = Mutex<String?>(nil)
+        pipeline.onMessage { message in
+            guard case .error(let report) = message.kind else { return }
+            said.withLock { $0 = $0 ?? report.error.message }
+        }
+        pipeline.add(element)
+        let result = pipeline.setState(.ready)
+        let given = result == .failure ? nil : element.staticPad("src")?.queryCaps()
+        pipeline.setState(.null)
+        pipeline.removeMessageHandler()
+        guard result != .failure else {
+            return Finding(
+                problem: "\(opened.factory) can't be opened: \(said.withLock { $0 } ?? "it doesn't say why")",
+                mend: mend)
+        }
+        guard let filter = opened.filter, let wanted = Caps(filter), let given, !given.canIntersect(wanted) else {
+            return nil
+        }
+        return Finding(
+            problem: "\(opened["device"] ?? opened.factory) doesn't give \(filter)",
+            mend: "mediagraph devices lists the formats of each device")
+    }
+}
