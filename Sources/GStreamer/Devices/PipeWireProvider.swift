@@ -63,8 +63,9 @@ public enum PipeWireProvider {
         case unknown
     }
 
-    /// By its `node.name`. Blocks the first time, until the server has answered.
-    public static func node(_ name: String) -> Node {
+    /// By what `target-object` says, a `node.name` or a number; with nothing any source. Blocks the first time, until the server
+    /// has answered.
+    public static func node(_ target: String) -> Node {
         with { provider, kept in
             let server = Socket.current
             letStop(provider, &kept, unless: server)
@@ -76,7 +77,7 @@ public enum PipeWireProvider {
             var next = list
             while let item = next {
                 let device = Device(retaining: item.pointee.data)
-                if device.properties?["node.name"] == name { return .device(device.caps) }
+                if device.isMeant(by: target) { return .device(target.isEmpty ? nil : device.caps) }
                 next = item.pointee.next
             }
             return .missing
@@ -92,5 +93,12 @@ public enum PipeWireProvider {
             defer { gst_object_unref(provider) }
             return body(provider, &kept)
         }
+    }
+}
+
+extension Device {
+    fileprivate func isMeant(by target: String) -> Bool {
+        guard !target.isEmpty else { return deviceClass.hasSuffix("/Source") }
+        return ["node.name", "object.serial", "object.id"].contains { properties?[$0] == target }
     }
 }

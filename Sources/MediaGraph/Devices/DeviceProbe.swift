@@ -3,14 +3,21 @@ import GStreamer
 
 /// One look at the machine's devices. It blocks: never in a Swift task.
 package enum DeviceProbe {
-    static func list() -> [MediaDevice] {
+    static func list() -> [MediaDevice] { sorted(screens() + camerasAndSound()) }
+
+    /// Of sound servers and drivers. On the devices' queue.
+    static func camerasAndSound() -> [MediaDevice] {
         let monitor = SharedDeviceMonitor.shared.hold()
         defer { SharedDeviceMonitor.shared.release() }
         let devices = monitor.devices
         let nodes = devices.filter { $0.typeName == "GstPipeWireDevice" }
             .compactMap { $0.properties?["node.name"] as String? }
         let heard = onceEach(devices.compactMap { device($0, among: nodes) })
-        let found = screens() + heard + streamsInUse(besides: heard)
+        return heard + streamsInUse(besides: heard)
+    }
+
+    /// As they are listed.
+    static func sorted(_ devices: [MediaDevice]) -> [MediaDevice] {
         let order = MediaDevice.Kind.allCases
         func rank(_ device: MediaDevice) -> (Int, Int, Int, String) {
             (
@@ -18,7 +25,7 @@ package enum DeviceProbe {
                 device.path
             )
         }
-        return found.sorted { rank($0) < rank($1) }
+        return devices.sorted { rank($0) < rank($1) }
     }
 
     /// PipeWire is PulseAudio's server too, and both providers have its sound: as PulseAudio's it can be the default, and its loss
@@ -127,7 +134,7 @@ package enum DeviceProbe {
     }
 
     /// The screen that X clients of this process get; none where there is no server.
-    private static func screens() -> [MediaDevice] {
+    static func screens() -> [MediaDevice] {
         guard let display = ProcessInfo.processInfo.environment["DISPLAY"], !display.isEmpty,
             let formats = formats(ofScreen: display)
         else { return [] }

@@ -10,14 +10,39 @@ public enum MediaDevices {
 
     /// All that are there: cameras first, of each kind the default first. Takes as long as servers and drivers take to answer,
     /// which is tenths of a second.
-    public static func list() async -> [MediaDevice] {
-        await withCheckedContinuation { continuation in
-            queue.async { continuation.resume(returning: DeviceProbe.list()) }
+    ///
+    /// - Throws: `timeOut` where one of them hasn't answered after four seconds.
+    public static func list() async throws(MediaGraphError) -> [MediaDevice] {
+        let devices = await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                continuation.resume(returning: Result { () throws(MediaGraphError) in try listNow() })
+            }
         }
+        return try devices.get()
     }
 
-    /// The same, for a thread that may wait.
-    package static func listNow() -> [MediaDevice] { queue.sync { DeviceProbe.list() } }
+    /// The same, for a thread that may wait; with a kind at least those of it, and only who knows them is asked.
+    package static func listNow(_ kind: MediaDevice.Kind? = nil) throws(MediaGraphError) -> [MediaDevice] {
+        var found: [MediaDevice] = []
+        if kind != .screen {
+            let answer = DeviceCall().answer(within: patience) { queue.sync { DeviceProbe.camerasAndSound() } }
+            guard let answer else { throw hang("sound servers and drivers that answer") }
+            found += answer
+        }
+        if kind == nil || kind == .screen {
+            let answer = DeviceCall().answer(within: patience) { DeviceProbe.screens() }
+            guard let answer else { throw hang("an X server that answers") }
+            found += answer
+        }
+        return DeviceProbe.sorted(found)
+    }
+
+    /// Milliseconds.
+    private static let patience: UInt64 = 4000
+
+    private static func hang(_ expected: String) -> MediaGraphError {
+        .timeOut(.init("the list of devices", expected: "\(expected) within \(patience) ms", actual: "one that hangs"))
+    }
 
     /// Those that are there, and then what comes and goes, until it is no longer read. Sound cards and cameras that say nothing
     /// themselves are looked after once a second.

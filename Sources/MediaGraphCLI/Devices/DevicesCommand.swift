@@ -22,6 +22,7 @@ struct DevicesCommand: AsyncParsableCommand {
 
             EXIT STATUS
               0    they were listed, or watched until Ctrl-C
+              1    a sound server, an X server or a driver doesn't answer
               64   the command line is wrong
             """)
 
@@ -47,14 +48,16 @@ struct DevicesCommand: AsyncParsableCommand {
         }
     }
 
-    func run() async {
+    func run() async throws {
         let width = Terminal.textWidth(.standardOutput)
         let text = DevicesText(style: Style(for: .standardOutput), width: width)
         guard watch else {
-            let devices = await MediaDevices.list()
+            let devices = try await list()
             if json { JSONLine.print(List(devices: devices)) } else { write(text.list(devices)) }
             return
         }
+        // What hangs is to be told; the changes would only never come.
+        _ = try await list()
         let changes = MediaDevices.changes
         // Where there is nothing yet it would look as if it hung.
         if !json, isatty(STDERR_FILENO) == 1 { StandardStreams.printError("watching for devices, Ctrl-C ends it") }
@@ -67,6 +70,13 @@ struct DevicesCommand: AsyncParsableCommand {
         let signals = await SignalWatch([SIGINT, SIGTERM], on: .global()) { _ in reading.cancel() }
         await reading.value
         withExtendedLifetime(signals) {}
+    }
+
+    private func list() async throws -> [MediaDevice] {
+        do { return try await MediaDevices.list() } catch {
+            DiagnosticReport(printsJSON: json).error("\(error)")
+            throw ExitStatus.failure.exitCode
+        }
     }
 
     @discardableResult

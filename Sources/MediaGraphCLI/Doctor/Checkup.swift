@@ -68,8 +68,9 @@ struct Checkup: Encodable {
     }
 
     private static func findings(ofDefault kind: DeviceKind) -> [Finding] {
-        if let text = try? DefaultDevice.text(kind) { return findings(of: text) }
-        return [ElementFinding.none(of: kind)]
+        do throws(MediaGraphError) { return findings(of: try DefaultDevice.text(kind)) } catch {
+            return [ElementFinding.none(of: kind, error)]
+        }
     }
 
     private static var rooms: Checkup {

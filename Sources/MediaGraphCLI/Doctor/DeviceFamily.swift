@@ -17,6 +17,8 @@ struct OpenedElement {
 /// Elements that open something of the machine's.
 enum DeviceFamily {
     case camera, pulse, pipewire, alsa, x
+    /// What GStreamer chooses for sound.
+    case anySound
 
     init?(_ factory: String) {
         switch factory {
@@ -25,12 +27,49 @@ enum DeviceFamily {
         case "pipewiresrc", "pipewiresink": self = .pipewire
         case "alsasrc", "alsasink": self = .alsa
         case "ximagesrc", "ximagesink", "xvimagesink": self = .x
+        // Of displays it tries one behind the other, and without any ends in one that crashes.
+        case "autovideosink": self = .x
+        case "autovideosrc": self = .camera
+        case "autoaudiosrc", "autoaudiosink": self = .anySound
         default: return nil
         }
     }
 
+    /// Those of which something hasn't answered: they aren't asked again.
+    private static let hanging = Mutex<Set<DeviceFamily>>([])
+
+    /// `nil` where nothing is wrong. It blocks, but no longer than five seconds.
     func finding(_ opened: OpenedElement) -> Finding? {
+        if !Self.hanging.withLock({ $0.contains(self) }) {
+            if let answer = DeviceCall().answer(within: 5000, { ask(opened) }) { return answer }
+            Self.hanging.withLock { _ = $0.insert(self) }
+        }
+        let (who, mend) = hang
+        return Finding(problem: "\(who) hangs: it doesn't answer within five seconds", mend: mend)
+    }
+
+    var hang: (who: String, mend: String) {
         switch self {
+        case .camera: ("a camera's driver", "plug the camera out and in again; sudo dmesg may say more")
+        case .pulse, .alsa, .anySound:
+            (
+                "the sound server, or a sound card's driver,",
+                "restart the sound server: pulseaudio --kill; pulseaudio --start, or systemctl --user restart pipewire-pulse"
+            )
+        case .pipewire: ("PipeWire", "systemctl --user restart pipewire wireplumber")
+        case .x: ("the X server", "see that xdpyinfo answers (sudo apt-get install x11-utils), or set another DISPLAY")
+        }
+    }
+
+    private func ask(_ opened: OpenedElement) -> Finding? {
+        switch self {
+        case .camera where opened.factory == "autovideosrc":
+            do throws(MediaGraphError) {
+                _ = try DefaultDevice.text(.camera)
+                return nil
+            } catch {
+                return ElementFinding.none(of: .camera, error)
+            }
         case .camera:
             return camera(opened["device"] ?? "/dev/video0")
                 ?? refusal(opened, "another program may use it: mediagraph devices")
@@ -40,10 +79,12 @@ enum DeviceFamily {
                 "start the sound server: pulseaudio --start, or systemctl --user start pipewire-pulse; mediagraph devices lists what it has"
             ) ?? opened["device"].flatMap { soundDevice($0, opened.factory) }
         case .pipewire:
-            return opened["target-object"].flatMap(pipeWireNode)
-                ?? refusal(opened, "systemctl --user start pipewire wireplumber")
+            return refusal(opened, "systemctl --user start pipewire wireplumber")
+                ?? (opened.factory == "pipewiresrc" ? pipeWireNode(opened["target-object"] ?? "") : nil)
         case .alsa: return alsa(opened)
         case .x: return screen(opened)
+        case .anySound:
+            return refusal(opened, "see what mediagraph devices lists; a sound server: pulseaudio --start")
         }
     }
 
@@ -62,9 +103,9 @@ enum DeviceFamily {
     }
 
     private func pipeWireNode(_ name: String) -> Finding? {
-        guard Int(name) == nil, case .missing = PipeWireProvider.node(name) else { return nil }
+        guard case .missing = PipeWireProvider.node(name) else { return nil }
         return Finding(
-            problem: "PipeWire has nothing called \(name)",
+            problem: name.isEmpty ? "PipeWire has no camera and no microphone" : "PipeWire has nothing called \(name)",
             mend: "mediagraph devices lists what it has; a virtual camera: see Pipelines/virtual-camera.pipeline")
     }
 
@@ -72,7 +113,8 @@ enum DeviceFamily {
     private func soundDevice(_ name: String, _ factory: String) -> Finding? {
         // Numbers and names such as @DEFAULT_SOURCE@ are the server's own.
         guard !name.isEmpty, Int(name) == nil, !name.hasPrefix("@") else { return nil }
-        let known = MediaDevices.listNow().filter { $0.text.hasPrefix("\(factory) ") }
+        // Where the list can't be had it is a server's fault that isn't this one.
+        let known = ((try? MediaDevices.listNow(.microphone)) ?? []).filter { $0.text.hasPrefix("\(factory) ") }
         guard !known.isEmpty, !known.contains(where: { $0.path == name }) else { return nil }
         return Finding(
             problem: "the sound server has no device \(name) for \(factory)",
@@ -101,6 +143,7 @@ enum DeviceFamily {
 
     private func screen(_ opened: OpenedElement) -> Finding? {
         let given = opened["display-name"] ?? opened["display"]
+        if opened.factory == "autovideosink", ProcessInfo.processInfo.environment["WAYLAND_DISPLAY"] != nil { return nil }
         let mend =
             (given == nil
                 ? "export DISPLAY=:0 in a session of yours" : "name a screen that is there, or none for DISPLAY's")
@@ -140,15 +183,19 @@ enum DeviceFamily {
         let pipeline = Pipeline()
         let said = Mutex<String?>(nil)
         pipeline.onMessage { message in
-            guard case .error(let report) = message.kind else { return }
-            said.withLock { $0 = $0 ?? report.error.message }
+            switch message.kind {
+            case .error(let report): said.withLock { $0 = $0 ?? report.error.message }
+            // With nothing to choose from it goes on, with something that does nothing.
+            case .warning(let report) where self == .anySound: said.withLock { $0 = $0 ?? report.error.message }
+            default: break
+            }
         }
         pipeline.add(element)
         let result = pipeline.setState(.ready)
         let given = result == .failure ? nil : element.staticPad("src")?.queryCaps()
         pipeline.setState(.null)
         pipeline.removeMessageHandler()
-        guard result != .failure else {
+        guard result != .failure, self != .anySound || said.withLock({ $0 }) == nil else {
             return Finding(
                 problem: "\(opened.factory) can't be opened: \(said.withLock { $0 } ?? "it doesn't say why")",
                 mend: mend)

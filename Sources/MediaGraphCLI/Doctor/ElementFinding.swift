@@ -25,9 +25,13 @@ enum ElementFinding {
         return family.finding(OpenedElement(factory: factory, properties: properties, filter: filter))
     }
 
-    /// Where there is no device of a kind.
-    static func none(of kind: DeviceKind) -> Finding {
-        switch kind {
+    /// Where no device of a kind was found, for this reason.
+    static func none(of kind: DeviceKind, _ reason: MediaGraphError) -> Finding {
+        guard case .noDevice = reason else {
+            let family: DeviceFamily = kind == .screen ? .x : .anySound
+            return Finding(problem: "\(reason)", mend: family.hang.mend)
+        }
+        return switch kind {
         case .camera:
             find("v4l2src") ?? Finding(problem: "there is no camera", mend: "plug one in, and see mediagraph devices")
         case .microphone: Finding(problem: "there is no microphone", mend: microphoneMend)
@@ -37,7 +41,7 @@ enum ElementFinding {
     }
 
     private static var microphoneMend: String {
-        guard let monitor = MediaDevices.listNow().first(where: { $0.kind == .microphone }) else {
+        guard let monitor = try? MediaDevices.listNow(.microphone).first(where: { $0.kind == .microphone }) else {
             return DeviceFamily.alsaMend
         }
         return "plug one in; what a speaker plays is devicesource source=\(DescriptionText.quoted(monitor.text))"

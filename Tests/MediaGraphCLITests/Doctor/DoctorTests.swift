@@ -41,6 +41,9 @@ import Testing
                 "v4l2"
             ),
             ("devicesource kind=screen ! fakesink", "DISPLAY isn't set", "xvfb-run"),
+            ("videotestsrc ! autovideosink", "DISPLAY isn't set", "xvfb-run"),
+            ("autovideosrc ! fakesink", "there is no camera /dev/video0", "v4l2loopback"),
+            ("audiotestsrc ! autoaudiosink", "autoaudiosink can't be opened: ", "pulseaudio --start"),
             ("devicesource kind=microphone ! fakesink", "there is no microphone", ""),
             ("nosuchelement ! fakesink", "there is no element nosuchelement", "mediagraph check"),
         ])
@@ -80,6 +83,29 @@ import Testing
             "has no window 0x4711", "(nonsense)", "alsasrc without device works; arecord -L",
         ] { #expect(run.output.contains(line), "\(run.output)") }
         #expect(run.output.hasSuffix("ok    description\n"), "\(run.output)")
+    }
+
+    @Test("GR-4 an X server that hangs holds neither doctor, nor the list of devices, nor a graph that can go on without it")
+    func hangingServer() throws {
+        let run = try DevicesTests.shell(
+            """
+            set +e
+            xvfb-run -a -s '-screen 0 640x480x24 -noreset' bash -uc '
+                server=$(pgrep --newest -f "Xvfb $DISPLAY ")
+                kill -STOP $server
+                mediagraph doctor "ximagesrc ! ximagesink"; echo doctor $?
+                mediagraph devices; echo devices $?
+                mediagraph run --duration 1 "devicesource source=\"ximagesrc ! capsfilter caps=video/x-raw\" reconnect=slate ! fakesink"
+                echo slate $?
+                mediagraph run --duration 1 "devicesource kind=screen ! fakesink"; echo never $?
+                kill -CONT $server'
+            """)
+        for line in [
+            "the X server hangs: it doesn't answer within five seconds", "doctor 1", "devices 1", "slate 0", "never 1",
+        ] { #expect(run.output.contains(line), "\(run.output)\n\(run.errors)") }
+        for line in [
+            "expected an X server that answers within 4000 ms, got one that hangs", "expected an answer within 2000 ms",
+        ] { #expect(run.errors.contains(line), "\(run.errors)") }
     }
 
     @Test("GR-4 doctor without a description looks at what people use a machine for")

@@ -97,7 +97,7 @@ import Testing
         }
         let moment = frame.timestamp!.nanoseconds + (try bob.element("call").baseTime!.nanoseconds)
         try send(frame, with: sender)
-        #expect(waitUntil { addresses.all.count == 4 })
+        #expect(waitUntil { moments.all.count == 4 })
         #expect(addresses.all == [sent, sent, sent, sent])
         #expect(moments.all == [moment, moment, moment, moment])
         for graph in readers + [bob] { await graph.stop() }

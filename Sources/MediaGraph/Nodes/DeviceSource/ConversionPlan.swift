@@ -78,6 +78,15 @@ enum MediaType: Sendable {
             return nil
         }
     }
+
+    /// By what its source pad may give.
+    init?(givenBy factory: String) {
+        let templates = ElementFactoryInfo.find(factory)?.padTemplates ?? []
+        guard let type = templates.lazy.filter({ $0.direction == .source }).compactMap({ Self($0.caps) }).first else {
+            return nil
+        }
+        self = type
+    }
 }
 
 extension Caps {

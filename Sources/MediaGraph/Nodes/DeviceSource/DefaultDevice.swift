@@ -4,7 +4,7 @@ import GStreamer
 package enum DefaultDevice {
     /// Its description. It blocks.
     package static func text(_ kind: DeviceKind) throws(MediaGraphError) -> String {
-        let devices = MediaDevices.listNow().filter { $0.kind == kind.kind && !$0.isMonitor }
+        let devices = try MediaDevices.listNow(kind.kind).filter { $0.kind == kind.kind && !$0.isMonitor }
         guard let device = devices.first(where: { $0.isDefault == true }) ?? devices.first else {
             throw .noDevice(
                 .init(

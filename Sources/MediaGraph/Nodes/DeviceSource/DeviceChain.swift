@@ -8,9 +8,11 @@ import Synchronization
 /// source ! [audioconvert ! audioresample]
 /// ```
 /// Made anew for each time that the device comes: an element whose device has gone is no use any more.
+///
+/// To make it, and each step that asks the device, may take as long as a driver or a server likes: they belong into a
+/// `DeviceCall`.
 final class DeviceChain: Sendable {
     let flow: DeviceFlow
-    private let answered: @Sendable () -> Void
     /// All of the description's text.
     private let source: Element
     /// The element that has the device.
@@ -20,19 +22,12 @@ final class DeviceChain: Sendable {
     /// Tells of what that loses, as long as the chain is held.
     private let losses = Mutex<ScreenLosses?>(nil)
     private let tail = Mutex<Element?>(nil)
-    private let change = Mutex<DeviceStateChange?>(nil)
-    /// A thread of its own has its elements, and calls `answered` when it is done with them.
-    private let isAbandoned = Atomic<Bool>(false)
     /// What PipeWire knew of it when it was opened.
     private let pipeWireNode = Mutex(PipeWireProvider.Node.unknown)
     private let given = Mutex<(label: String, format: String)>(("", ""))
 
-    /// What is made of the description; in NULL and in no bin yet.
-    /// `answered` is called when it was left behind, and has answered.
-    init(
-        _ description: String, _ flow: DeviceFlow, answered: @escaping @Sendable () -> Void
-    ) throws(MediaGraphError) {
-        self.answered = answered
+    /// What is made of the description; in NULL and in no bin yet. An X screen's element connects as soon as it is linked.
+    init(_ description: String, _ flow: DeviceFlow) throws(MediaGraphError) {
         let expected = "a description of one source, such as \"v4l2src device=/dev/video0\""
         do { source = try Element(parsing: description) } catch {
             throw .invalidParameter(.init("source", expected: expected, actual: error.message))
@@ -58,11 +53,9 @@ final class DeviceChain: Sendable {
     }
 
     /// PipeWire's source waits half a minute for a node that isn't there, and then speaks of formats.
-    func checkPresence() throws(MediaGraphError) {
-        guard device.factoryName == "pipewiresrc", let name = try? device.propertyText("target-object"), !name.isEmpty,
-            Int(name) == nil
-        else { return }
-        let node = PipeWireProvider.node(name)
+    private func checkPresence() throws(MediaGraphError) {
+        guard device.factoryName == "pipewiresrc" else { return }
+        let node = PipeWireProvider.node((try? device.propertyText("target-object")) ?? "")
         pipeWireNode.withLock { $0 = node }
         guard case .missing = node else { return }
         let expected = "a node of PipeWire's that is there; `mediagraph devices` lists them"
@@ -70,7 +63,8 @@ final class DeviceChain: Sendable {
     }
 
     /// What it gives, with the device open. PipeWire's source says "anything", and waits as long for what it can't give.
-    private var formats: Caps {
+    func askFormats() -> Caps {
+        nameDevice()
         // Where the description says more than the device, that decides.
         let isAlone = device.staticPad("src")?.peer?.parent == nil
         if isAlone, case .device(let caps?) = pipeWireNode.withLock({ $0 }) { return caps }
@@ -122,31 +116,58 @@ final class DeviceChain: Sendable {
         bin.add(source)
     }
 
-    /// With the device open: chooses a format, and links what that needs. `downstream` is what is to be given, and where a
-    /// stream goes on, `isFixed`, nothing else.
-    func choose(_ downstream: Caps?, isFixed: Bool, in bin: BinElement) throws(MediaGraphError) -> Pad {
-        nameDevice()
-        let output = source.staticPad("src")!
+    /// Chooses of its formats, and adds what that needs. `downstream` is what is to be given, and where a stream goes on,
+    /// `isFixed`, nothing else.
+    func choose(
+        of formats: Caps, for downstream: Caps?, isFixed: Bool, in bin: BinElement
+    ) throws(MediaGraphError) -> Pad {
         let plan = try ConversionPlan(label, from: formats, to: downstream, isFixed: isFixed)
         given.withLock { $0.format = plan.format }
-        guard !plan.text.isEmpty else {
-            output.setFlowWatch(flow)
-            return output
-        }
-        let tail: Element
-        do { tail = try Element(parsing: plan.text) } catch {
-            throw .unsupported(.init(label, expected: "the elements \(plan.text)", actual: error.message))
-        }
-        tail.setLocksState(true)
-        bin.add(tail)
-        self.tail.withLock { $0 = tail }
-        guard source.link(to: tail), let end = tail.staticPad("src") else {
-            let expected = downstream.map { "\($0)" } ?? "any format"
-            throw .unsupported(.init(label, expected: expected, actual: "\(output.queryCaps())"))
+        var end = source.staticPad("src")!
+        if !plan.text.isEmpty {
+            let tail: Element
+            do { tail = try Element(parsing: plan.text) } catch {
+                throw .unsupported(.init(label, expected: "the elements \(plan.text)", actual: error.message))
+            }
+            tail.setLocksState(true)
+            bin.add(tail)
+            self.tail.withLock { $0 = tail }
+            end = tail.staticPad("src")!
         }
         end.setFlowWatch(flow)
         return end
     }
+
+    /// Stops nothing that hasn't answered yet.
+    func remove(from bin: BinElement, stops: Bool) {
+        bin.remove(source, stops: stops)
+        if let tail = tail.withLock({ $0 }) { bin.remove(tail, stops: stops) }
+    }
+
+    // MARK: Its states
+
+    /// To READY, which opens most devices. Why it can't its elements say, or the error does.
+    func open() throws(MediaGraphError) {
+        // A window that was asked for is there, or nothing is captured.
+        try capture?.choose()
+        try checkPresence()
+        guard go(to: .ready) else { throw cannotOpen }
+    }
+
+    /// From there to PAUSED, with the format that was chosen.
+    func start() throws(MediaGraphError) {
+        if let tail = tail.withLock({ $0 }), !source.link(to: tail) {
+            throw .unsupported(.init(label, expected: format, actual: "\(source.staticPad("src")!.queryCaps())"))
+        }
+        guard go(to: .paused) else { throw cannotOpen }
+        try capture?.confirm()
+    }
+
+    private var cannotOpen: MediaGraphError {
+        .noDevice(.init(label, expected: "a device that can be opened", actual: "one that can't"))
+    }
+
+    func close() { _ = go(to: .null) }
 
     /// Each in its turn, so that what is behind is ready for what comes. False when the device can't.
     func go(to state: State) -> Bool {
@@ -157,49 +178,4 @@ final class DeviceChain: Sendable {
         if !isUp { tail?.setState(state) }
         return result
     }
-
-    /// The same for what opens a device, which may take so many milliseconds.
-    func open(to state: State, within milliseconds: UInt64) -> DeviceStateChange.Outcome {
-        change(within: milliseconds) {
-            self.go(to: state)
-        } after: {
-            _ = self.go(to: .null)
-        }
-    }
-
-    /// A device that hasn't answered in time isn't touched any more.
-    private func change(
-        within milliseconds: UInt64, _ body: @escaping @Sendable () -> Bool, after: @escaping @Sendable () -> Void
-    ) -> DeviceStateChange.Outcome {
-        let change = DeviceStateChange()
-        self.change.withLock { $0 = change }
-        let outcome = change.run(patience: Int64(milliseconds) * 1000, body) { [answered] in
-            after()
-            answered()
-        }
-        self.change.withLock { $0 = nil }
-        if outcome == .abandoned { isAbandoned.store(true, ordering: .relaxed) }
-        return outcome
-    }
-
-    /// Whoever waits for the device goes on without it. Any thread.
-    func abandonChange() { change.withLock { $0 }?.abandon() }
-
-    /// For good. True when the device doesn't answer, and has been left behind.
-    func dispose(from bin: BinElement) -> Bool {
-        flow.cut()
-        if !isAbandoned.load(ordering: .relaxed) {
-            _ = change(within: Self.closingPatience) {
-                self.go(to: .null)
-            } after: {
-            }
-        }
-        let isLeft = isAbandoned.load(ordering: .relaxed)
-        bin.remove(source, stops: !isLeft)
-        if let tail = tail.withLock({ $0 }) { bin.remove(tail, stops: !isLeft) }
-        return isLeft
-    }
-
-    /// Milliseconds: less than a graph has to stop.
-    private static let closingPatience: UInt64 = 1500
 }

@@ -63,6 +63,9 @@ final class DeviceFlow: FlowWatch, @unchecked Sendable {
     /// Counts as something that came.
     func touch() { lastArrival.store(monotonicNanoseconds(), ordering: .relaxed) }
 
+    /// Whether it has given anything.
+    var hasBegun: Bool { !isFirst.load(ordering: .relaxed) }
+
     /// The running time up to which it has given data; `nil` before it has.
     var end: ClockTime? {
         let end = lastEnd.load(ordering: .relaxed)

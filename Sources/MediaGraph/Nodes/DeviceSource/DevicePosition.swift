@@ -14,6 +14,10 @@ struct DevicePosition: Sendable {
     var output: Pad?
     /// A tried device's first buffer waits.
     var hasArrived = false
+    /// What the device is being asked.
+    var call: DeviceCall?
+    /// It hasn't answered, and a thread that was left behind has the chain's elements.
+    var isLeft = false
     /// How many devices that were left behind haven't answered: until they have, there is no use in another attempt.
     var unanswered = 0
     /// What became of `chain`.
@@ -72,7 +76,9 @@ struct DevicePosition: Sendable {
         }
         if let loss { return (.leave(loss), nil) }
         guard stallTimeout > 0 else { return (nil, nil) }
-        let (silence, limit) = (chain.flow.silence, stallTimeout * 1_000_000)
+        // What comes first may take as long as the device to be opened.
+        let milliseconds = chain.flow.hasBegun ? stallTimeout : max(stallTimeout, DeviceSettings.leastPatience)
+        let (silence, limit) = (chain.flow.silence, milliseconds * 1_000_000)
         return silence >= limit ? (.checkStall, nil) : wait(until: now + (limit - silence))
     }
 }

@@ -42,4 +42,12 @@ struct DeviceSettings: Sendable {
     var reconnect = ReconnectPolicy.never
     /// Milliseconds; 0 is never.
     var stallTimeout: UInt64 = 5000
+
+    /// Milliseconds that a device has to answer who opens it, and to give something: one that wakes up takes longer than the
+    /// pictures of one that runs.
+    static let leastPatience: UInt64 = 5000
+    /// The same where a graph is to start that can go on without the device.
+    static let startPatience: UInt64 = 2000
+    /// Where it is to be closed: less than a graph has to stop.
+    static let closingPatience: UInt64 = 1500
 }

@@ -7,8 +7,6 @@ import GStreamer
 extension DeviceSourceElement {
     private var policy: ReconnectPolicy { settings.current.reconnect }
     private static let second: UInt64 = 1_000_000_000
-    /// Milliseconds. A camera that wakes up takes longer than the pictures of one that runs.
-    private static let leastPatience: UInt64 = 5000
     /// Microseconds that a stop leaves to a change that goes on.
     private static let grace: Int64 = 500_000
 
@@ -44,9 +42,10 @@ extension DeviceSourceElement {
         do throws(MediaGraphError) {
             if position.withLock({ $0.chain == nil && $0.loss == nil }) { try openChain(isHeld: false) }
             if let chain = position.withLock({ $0.chain }) {
-                show(try chain.choose(pad?.peerCaps(), isFixed: false, in: self))
+                let formats = try ask(chain) { chain.askFormats() }
+                show(try chain.choose(of: formats, for: pad?.peerCaps(), isFixed: false, in: self))
                 tellFormat(chain)
-                try bring(chain, to: .paused)
+                try ask(chain) { () throws(MediaGraphError) in try chain.start() }
             }
         } catch {
             guard missing(error) else { return false }
@@ -74,14 +73,13 @@ extension DeviceSourceElement {
         }
         chain.add(to: self)
         position.withLock { position in
-            position.chain = chain
+            (position.chain, position.isLeft) = (chain, false)
             (position.loss, position.hasArrived, position.isTrying, position.label) = (nil, false, true, chain.label)
         }
-        // A window that was asked for is there, or nothing is captured.
-        try chain.capture?.choose()
-        try chain.checkPresence()
-        try bring(chain, to: .ready)
-        let camera = chain.camera
+        let camera = try ask(chain) { () throws(MediaGraphError) in
+            try chain.open()
+            return chain.camera
+        }
         position.withLock { position in
             position.camera = camera ?? position.camera
             if !isHeld { position.isTrying = false }
@@ -90,17 +88,21 @@ extension DeviceSourceElement {
 
     private func makeChain(isHeld: Bool) throws(MediaGraphError) -> DeviceChain {
         let settings = settings.current
-        let text = settings.source.isEmpty ? try DefaultDevice.text(settings.kind) : settings.source
+        let (camera, others) = position.withLock { ($0.camera, $0.otherCameras) }
         let isOff = isHeld && settings.reconnect == .gap
         // Neither holds the element: it holds them.
         let node = Node(instance)
         let flow = DeviceFlow(isHeld: isHeld, tellsStatus: isOff, statistics) { event in
             node.tell { $0.flowed(event) }
         }
-        ScreenLosses.keepProcess(by: text)
-        let chain = try DeviceChain(text, flow) { [position] in position.withLock { $0.unanswered -= 1 } }
-        let (camera, others) = position.withLock { ($0.camera, $0.otherCameras) }
-        if let camera { try chain.take(camera, besides: others) }
+        let label = settings.source.isEmpty ? "the default \(settings.kind.nick)" : settings.source
+        let chain = try ask(label, within: patience) { () throws(MediaGraphError) in
+            let text = settings.source.isEmpty ? try DefaultDevice.text(settings.kind) : settings.source
+            ScreenLosses.keepProcess(by: text)
+            let chain = try DeviceChain(text, flow)
+            if let camera { try chain.take(camera, besides: others) }
+            return chain
+        }
         // The keeper makes of it what is to be made. It may be told when the node has gone.
         chain.watchScreen { [position] capture, error in
             let isNews = position.withLock { position in
@@ -117,39 +119,64 @@ extension DeviceSourceElement {
         return chain
     }
 
-    /// Throws what the device's elements said when they couldn't.
-    private func bring(_ chain: DeviceChain, to state: State) throws(MediaGraphError) {
+    private func dropChain() {
+        let (chain, wasLeft) = position.withLock { ($0.chain, $0.isLeft) }
+        if let chain {
+            chain.flow.cut()
+            // The node's own until then: what it says while it is taken down is known for its.
+            if !wasLeft { try? ask(chain.label, within: DeviceSettings.closingPatience) { chain.close() } }
+            chain.remove(from: self, stops: !position.withLock { $0.isLeft })
+        }
+        position.withLock { position in
+            (position.chain, position.isTrying, position.hasArrived, position.isLeft) = (nil, false, false, false)
+        }
+    }
+
+    // MARK: Asking the device
+
+    /// Milliseconds that the device has.
+    private var patience: UInt64 {
+        let isStart = position.withLock { $0.thread == nil }
+        return isStart && policy != .never
+            ? DeviceSettings.startPatience : max(settings.current.stallTimeout, DeviceSettings.leastPatience)
+    }
+
+    /// A step of a chain's. Throws what the device's elements said when they couldn't, which says more than the step's error.
+    private func ask<Answer: Sendable>(
+        _ chain: DeviceChain, _ step: @escaping @Sendable () throws(MediaGraphError) -> Answer
+    ) throws(MediaGraphError) -> Answer {
         let isFirst = position.withLock { position in
             defer { position.isTrying = true }
             return !position.isTrying
         }
-        let patience = max(settings.current.stallTimeout, Self.leastPatience)
-        let outcome = chain.open(to: state, within: patience)
-        let loss = position.withLock { position in
-            if isFirst { position.isTrying = false }
-            return position.loss
-        }
-        switch outcome {
-        case .done: if state == .paused { try chain.capture?.confirm() }
-        case .failed:
-            throw loss
-                ?? .noDevice(.init(chain.label, expected: "a device that can be opened", actual: "one that can't"))
-        case .abandoned:
-            throw loss
-                ?? .deviceGone(
-                    .init(
-                        chain.label, expected: "to be opened within \(patience) ms (stall-timeout)", actual: "no answer"
-                    ))
+        defer { if isFirst { position.withLock { $0.isTrying = false } } }
+        do throws(MediaGraphError) {
+            return try ask(chain.label, within: patience, step, late: { chain.close() })
+        } catch {
+            throw position.withLock { $0.loss } ?? error
         }
     }
 
-    private func dropChain() {
-        // The node's own until then: what it says while it is taken down is known for its.
-        let isLeft = position.withLock { $0.chain }?.dispose(from: self) ?? false
-        position.withLock { position in
-            if isLeft { position.unanswered += 1 }
-            (position.chain, position.isTrying, position.hasArrived) = (nil, false, false)
+    private func ask<Answer: Sendable>(
+        _ label: String, within milliseconds: UInt64,
+        _ question: @escaping @Sendable () throws(MediaGraphError) -> Answer, late: @escaping @Sendable () -> Void = {}
+    ) throws(MediaGraphError) -> Answer {
+        let call = DeviceCall()
+        position.withLock { $0.call = call }
+        let answer = call.answer(within: milliseconds) {
+            Result { () throws(MediaGraphError) in try question() }
+        } late: { [position] _ in
+            late()
+            position.withLock { $0.unanswered -= 1 }
         }
+        position.withLock { position in
+            position.call = nil
+            if answer == nil { (position.isLeft, position.unanswered) = (true, position.unanswered + 1) }
+        }
+        guard let answer else {
+            throw .deviceGone(.init(label, expected: "an answer within \(milliseconds) ms", actual: "none: it hangs"))
+        }
+        return try answer.get()
     }
 
     // MARK: Between PAUSED and PLAYING
@@ -172,7 +199,7 @@ extension DeviceSourceElement {
     func letChangeEnd() {
         let isDone = position.wait(timeout: Self.grace) { $0.isMoving ? nil : true }
         guard isDone == nil else { return }
-        position.withLock { $0.chain }?.abandonChange()
+        position.withLock { $0.call }?.abandon()
         _ = position.wait(timeout: Self.grace) { $0.isMoving ? nil : true }
     }
 
@@ -336,8 +363,9 @@ extension DeviceSourceElement {
     private func guessedType(_ downstream: Caps?) -> MediaType? {
         let settings = settings.current
         guard !settings.source.isEmpty else { return settings.kind == .microphone ? .audio : .video }
-        let made = try? Element(parsing: settings.source)
-        return made?.staticPad("src").flatMap { MediaType($0.queryCaps()) } ?? downstream.flatMap(MediaType.init)
+        // By its factories: the elements themselves may connect to a server that hangs.
+        let factories = (try? Description(settings.source).outline())?.elements.map(\.factory) ?? []
+        return factories.reversed().lazy.compactMap(MediaType.init(givenBy:)).first ?? downstream.flatMap(MediaType.init)
     }
 
     /// Is it back? Its first buffer will tell.
@@ -346,9 +374,10 @@ extension DeviceSourceElement {
             try openChain(isHeld: true)
             guard let chain = position.withLock({ $0.chain }) else { return }
             let caps = position.withLock { $0.caps }
-            let output = try chain.choose(caps ?? pad?.peerCaps(), isFixed: caps != nil, in: self)
+            let formats = try ask(chain) { chain.askFormats() }
+            let output = try chain.choose(of: formats, for: caps ?? pad?.peerCaps(), isFixed: caps != nil, in: self)
             position.withLock { $0.output = output }
-            try bring(chain, to: .paused)
+            try ask(chain) { () throws(MediaGraphError) in try chain.start() }
             let patience = max(settings.current.stallTimeout, 1000) * 1_000_000
             position.withLock { $0.trialEnd = monotonicNanoseconds() + patience }
         } catch { giveUp(error) }
@@ -377,11 +406,8 @@ extension DeviceSourceElement {
         guard let chain = position.withLock({ $0.chain }) else { return }
         // Whoever waits for downstream hasn't gone.
         guard pad?.peer?.isTaking != true else { return chain.flow.touch() }
-        leave(
-            .deviceGone(
-                .init(
-                    chain.label, expected: "data at least every \(milliseconds) ms (stall-timeout)",
-                    actual: "none")))
+        let expected = chain.flow.hasBegun ? "data at least every \(milliseconds) ms (stall-timeout)" : "data"
+        leave(.deviceGone(.init(chain.label, expected: expected, actual: "none")))
     }
 }
 

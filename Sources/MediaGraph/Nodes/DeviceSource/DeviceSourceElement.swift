@@ -45,7 +45,7 @@ final class DeviceSourceElement: BinElement, ConfigurableElement, @unchecked Sen
                 ),
                 .setting(
                     "stall-timeout", of: Self.self, \.stallTimeout, range: .values(0...3_600_000), changes: .always,
-                    "Milliseconds without data after which the device counts as gone; 0 for any time. To open it may take as long, and 5000 at least"
+                    "Milliseconds without data after which the device counts as gone; 0 for any time. To be opened, and to begin, it may take as long, and 5000 at least; but a graph that goes on without it waits 2000 when it starts"
                 ),
                 .readOnly("format", of: Self.self, default: "", "Which of the device's formats was picked") {
                     $0.position.withLock { $0.chain?.format } ?? ""

@@ -38,6 +38,7 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
     private let chain = Mutex(Chain())
     private let ending = Atomic<Bool>(false)
     private let leaving = Atomic<Bool>(false)
+    private let withholdsEnd = Atomic<Bool>(false)
 
     private var channel: SpeakerChannel?
     private var segment = Segment.undefined
@@ -157,14 +158,21 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
 
     /// What converts a stream whose user has left, and where it goes.
     struct Remains: Sendable {
+        fileprivate let input: SpeakerInput
         fileprivate let inlet: Pad
         fileprivate let elements: [Element]
         let outlet: Pad
 
-        /// Has the resampler give what it holds, a few milliseconds, and the end behind that. Waits while the mixer has no room.
+        /// Has the resampler give what it holds, a few milliseconds, and then the end. Waits while the mixer has no room.
+        ///
+        /// The mixer asks for its streams' latency, which elements without a peer don't know, and where it gets no answer waits for
+        /// the next that comes: so the end comes when they are gone.
         func finish(in bin: BinElement) {
+            input.withholdsEnd.store(true, ordering: .releasing)
             inlet.sendEndOfStream()
             for element in elements { bin.remove(element) }
+            input.withholdsEnd.store(false, ordering: .releasing)
+            outlet.sendEndOfStream()
         }
     }
 
@@ -177,7 +185,7 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
             pad.setTarget(nil)
             guard inlet.isIdle else { return nil }
             defer { chain = Chain(isReleased: true) }
-            return Remains(inlet: inlet, elements: chain.elements, outlet: outlet)
+            return Remains(input: self, inlet: inlet, elements: chain.elements, outlet: outlet)
         }
     }
 
@@ -236,6 +244,7 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
             _ = begin(start)
         case .segment(let segment): self.segment = segment
         case .endOfStream:
+            guard !withholdsEnd.load(ordering: .acquiring) else { return false }
             end()
             guard !isTurning else { break }
             ending.store(true, ordering: .releasing)
