@@ -37,7 +37,9 @@ open class BinElement: ElementImplementation, ParentClass, @unchecked Sendable {
             let raw = UnsafeMutableRawPointer(bin!)
             if let node = ElementClass.madeImplementation(of: raw) as? BinElement {
                 switch event!.pointee.type {
-                case GST_EVENT_EOS: node.endOfStreamRequested()
+                case GST_EVENT_EOS where node.endOfStreamRequested():
+                    gst_event_unref(event)
+                    return 1
                 case GST_EVENT_LATENCY: node.latencyDecided()
                 default: break
                 }
@@ -50,8 +52,9 @@ open class BinElement: ElementImplementation, ParentClass, @unchecked Sendable {
     /// Whether `endOfStreamRequested` and `latencyDecided` are called.
     open class var hearsSentEvents: Bool { false }
 
-    /// The graph is asked to end, before the bin's own sources are. Any thread.
-    open func endOfStreamRequested() {}
+    /// The graph is asked to end, before the bin's own sources are. True when the subclass ends them itself; false leaves it to
+    /// the base class, which asks them all once more where one comes or goes meanwhile. Any thread.
+    open func endOfStreamRequested() -> Bool { false }
 
     /// The latency of the whole graph has been worked out, anew perhaps. Any thread; before the bin's own sinks hear of it.
     open func latencyDecided() {}

@@ -23,7 +23,7 @@ extension Graph {
                 // A node's parts are its own business.
                 guard !isPartOfNode(element) else { return nil }
                 return ElementProgress(
-                    name: element.name, factory: factory, isNode: true, unit: unit(ofNode: factory), counts: counts)
+                    name: element.name, factory: factory, isNode: true, unit: unit(of: element, factory), counts: counts)
             }
             // A bin such as autovideosink may give the counts of the sink inside it for its own: once is enough.
             guard element.isSink, let counts = NodeCounts(ofSink: element), let shown = owner(ofSink: element),
@@ -35,12 +35,13 @@ extension Graph {
         }
     }
 
-    private func unit(ofNode factory: String) -> ElementProgress.Unit {
+    private func unit(of node: Element, _ factory: String) -> ElementProgress.Unit {
         switch factory {
-        case VirtualSpeakerElement.declaration.factoryName: .blocks
+        case VirtualSpeakerElement.declaration.factoryName, VirtualMicElement.declaration.factoryName: .blocks
         // Pictures and sound together.
         case MediaSessionElement.declaration.factoryName: .buffers
-        default: .frames
+        // Of a device's, what it gives.
+        default: node.staticPad("src")?.currentCaps.flatMap(MediaType.init) == .audio ? .blocks : .frames
         }
     }
 

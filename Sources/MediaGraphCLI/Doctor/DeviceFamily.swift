@@ -143,7 +143,9 @@ enum DeviceFamily {
 
     private func screen(_ opened: OpenedElement) -> Finding? {
         let given = opened["display-name"] ?? opened["display"]
-        if opened.factory == "autovideosink", ProcessInfo.processInfo.environment["WAYLAND_DISPLAY"] != nil { return nil }
+        if opened.factory == "autovideosink", ProcessInfo.processInfo.environment["WAYLAND_DISPLAY"] != nil {
+            return nil
+        }
         let mend =
             (given == nil
                 ? "export DISPLAY=:0 in a session of yours" : "name a screen that is there, or none for DISPLAY's")

@@ -71,7 +71,8 @@ struct DoctorCommand: ParsableCommand {
         let title = TextWidth.printable(checkup.title)
         guard !checkup.findings.isEmpty else { return "\(style.paint("ok", .good))    \(title)\n" }
         let lines = checkup.findings.map { finding in
-            "      \(TextWidth.printable(finding.problem))\n      → \(style.paint(TextWidth.printable(finding.mend), .name))\n"
+            // What mends it is there to be pasted: it stays one line.
+            "      \(TextWidth.fitted(TextWidth.printable(finding.problem), behind: 6, on: .standardOutput))\n      → \(style.paint(TextWidth.printable(finding.mend), .name))\n"
         }
         return "\(style.paint("lacks", .warning)) \(title)\n" + lines.joined()
     }

@@ -43,7 +43,7 @@ struct DiagnosticReport {
             JSONLine.print(ProblemEvent(message: text), to: jsonStream)
             return
         }
-        StandardStreams.printError("\(style.paint("error:", .error)) \(TextWidth.printable(text))")
+        Self.printError(style.paint("error:", .error), text, behind: 7)
     }
 
     func warning(_ text: String) {
@@ -51,7 +51,12 @@ struct DiagnosticReport {
             JSONLine.print(ProblemEvent(event: .warning, message: text), to: jsonStream)
             return
         }
-        StandardStreams.printError("\(style.paint("warning:", .warning)) \(TextWidth.printable(text))")
+        Self.printError(style.paint("warning:", .warning), text, behind: 9)
+    }
+
+    private static func printError(_ label: String, _ text: String, behind indent: Int) {
+        let fitted = TextWidth.fitted(TextWidth.printable(text), behind: indent, on: .standardError)
+        StandardStreams.printError("\(label) \(fitted)")
     }
 
     /// Values on the command line that the description has no use for.

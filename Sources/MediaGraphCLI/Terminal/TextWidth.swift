@@ -1,3 +1,5 @@
+import Foundation
+
 /// How many columns text takes in a terminal, and cutting it to fit.
 enum TextWidth {
     static func columns(_ text: String) -> Int { text.reduce(0) { $0 + columns($1) } }
@@ -43,6 +45,13 @@ enum TextWidth {
                     default: scalar
                     }
                 }))
+    }
+
+    /// Text that stands behind `indent` columns, in whole words where a terminal would break it; in a file or a pipe as it is.
+    static func fitted(_ text: String, behind indent: Int, on stream: FileHandle) -> String {
+        guard isatty(stream.fileDescriptor) == 1 else { return text }
+        let width = Terminal.size(stream).columns
+        return columns(text) + indent > width ? wrapped(text, to: width, indent: indent) : text
     }
 
     /// Words in lines of at most `width` columns, each line but the first after `indent` spaces.

@@ -90,12 +90,13 @@ import Testing
         let run = try DevicesTests.shell(
             """
             set +e
+            export SLATE='devicesource source="ximagesrc ! capsfilter caps=video/x-raw" reconnect=slate ! fakesink'
             xvfb-run -a -s '-screen 0 640x480x24 -noreset' bash -uc '
                 server=$(pgrep --newest -f "Xvfb $DISPLAY ")
                 kill -STOP $server
                 mediagraph doctor "ximagesrc ! ximagesink"; echo doctor $?
                 mediagraph devices; echo devices $?
-                mediagraph run --duration 1 "devicesource source=\"ximagesrc ! capsfilter caps=video/x-raw\" reconnect=slate ! fakesink"
+                mediagraph run --duration 1 "$SLATE"
                 echo slate $?
                 mediagraph run --duration 1 "devicesource kind=screen ! fakesink"; echo never $?
                 kill -CONT $server'

@@ -49,4 +49,16 @@ import Testing
         let openings = run.device.openings.load(ordering: .relaxed)
         #expect(waitUntil { run.device.closings.load(ordering: .relaxed) == openings })
     }
+
+    @Test("DV-2 a graph whose device isn't there ends when it is asked to, also when it is asked again meanwhile")
+    func endsWithoutDevice() async throws {
+        let run = try DeviceRun("reconnect=gap", .missing)
+        try await run.graph.start()
+        for _ in 0..<20 { run.graph.requestEndOfStream() }
+        guard case .endOfStream = try await run.graph.waitUntilEnd() else {
+            Issue.record("another end")
+            return
+        }
+        await run.graph.stop()
+    }
 }

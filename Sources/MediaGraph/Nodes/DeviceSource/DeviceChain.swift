@@ -14,7 +14,7 @@ import Synchronization
 final class DeviceChain: Sendable {
     let flow: DeviceFlow
     /// All of the description's text.
-    private let source: Element
+    let element: Element
     /// The element that has the device.
     let device: Element
     /// What it is of an X screen; `nil` for any other device.
@@ -29,10 +29,10 @@ final class DeviceChain: Sendable {
     /// What is made of the description; in NULL and in no bin yet. An X screen's element connects as soon as it is linked.
     init(_ description: String, _ flow: DeviceFlow) throws(MediaGraphError) {
         let expected = "a description of one source, such as \"v4l2src device=/dev/video0\""
-        do { source = try Element(parsing: description) } catch {
+        do { element = try Element(parsing: description) } catch {
             throw .invalidParameter(.init("source", expected: expected, actual: error.message))
         }
-        guard source.staticPad("src") != nil, let device = Self.innermost(source) else {
+        guard element.staticPad("src") != nil, let device = Self.innermost(element) else {
             throw .invalidParameter(.init("source", expected: expected, actual: "\"\(description)\""))
         }
         self.device = device
@@ -68,7 +68,7 @@ final class DeviceChain: Sendable {
         // Where the description says more than the device, that decides.
         let isAlone = device.staticPad("src")?.peer?.parent == nil
         if isAlone, case .device(let caps?) = pipeWireNode.withLock({ $0 }) { return caps }
-        return source.staticPad("src")!.queryCaps()
+        return element.staticPad("src")!.queryCaps()
     }
 
     private static func innermost(_ element: Element) -> Element? {
@@ -112,8 +112,8 @@ final class DeviceChain: Sendable {
 
     /// Its state is nobody's but the caller's.
     func add(to bin: BinElement) {
-        source.setLocksState(true)
-        bin.add(source)
+        element.setLocksState(true)
+        bin.add(element)
     }
 
     /// Chooses of its formats, and adds what that needs. `downstream` is what is to be given, and where a stream goes on,
@@ -123,7 +123,7 @@ final class DeviceChain: Sendable {
     ) throws(MediaGraphError) -> Pad {
         let plan = try ConversionPlan(label, from: formats, to: downstream, isFixed: isFixed)
         given.withLock { $0.format = plan.format }
-        var end = source.staticPad("src")!
+        var end = element.staticPad("src")!
         if !plan.text.isEmpty {
             let tail: Element
             do { tail = try Element(parsing: plan.text) } catch {
@@ -140,7 +140,7 @@ final class DeviceChain: Sendable {
 
     /// Stops nothing that hasn't answered yet.
     func remove(from bin: BinElement, stops: Bool) {
-        bin.remove(source, stops: stops)
+        bin.remove(element, stops: stops)
         if let tail = tail.withLock({ $0 }) { bin.remove(tail, stops: stops) }
     }
 
@@ -156,8 +156,8 @@ final class DeviceChain: Sendable {
 
     /// From there to PAUSED, with the format that was chosen.
     func start() throws(MediaGraphError) {
-        if let tail = tail.withLock({ $0 }), !source.link(to: tail) {
-            throw .unsupported(.init(label, expected: format, actual: "\(source.staticPad("src")!.queryCaps())"))
+        if let tail = tail.withLock({ $0 }), !element.link(to: tail) {
+            throw .unsupported(.init(label, expected: format, actual: "\(element.staticPad("src")!.queryCaps())"))
         }
         guard go(to: .paused) else { throw cannotOpen }
         try capture?.confirm()
@@ -172,9 +172,9 @@ final class DeviceChain: Sendable {
     /// Each in its turn, so that what is behind is ready for what comes. False when the device can't.
     func go(to state: State) -> Bool {
         let tail = tail.withLock { $0 }
-        let isUp = state > source.state
+        let isUp = state > element.state
         if isUp, let tail, tail.setState(state) == .failure { return false }
-        let result = source.setState(state) != .failure
+        let result = element.setState(state) != .failure
         if !isUp { tail?.setState(state) }
         return result
     }

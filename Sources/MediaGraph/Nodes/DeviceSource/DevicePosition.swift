@@ -27,6 +27,8 @@ struct DevicePosition: Sendable {
     /// The stream has ended, or failed: nothing is tried any more.
     var isOver = false
     var isStopping = false
+    /// The graph was asked to end.
+    var ending = Ending.none
     var thread: NativeThread?
 
     /// Of the device as it was last.
@@ -48,6 +50,19 @@ struct DevicePosition: Sendable {
     var nextTry: UInt64 = 0
     /// When a device that says nothing, though it could be opened, is given up.
     var trialEnd: UInt64 = 0
+
+    enum Ending: Sendable {
+        case none, asked
+        /// Whoever gives the stream knows.
+        case told
+    }
+
+    /// Who gives the stream, when that is to end and he hasn't been told; he knows then.
+    mutating func takeEnding() -> Element? {
+        guard ending == .asked, !isMoving else { return nil }
+        ending = .told
+        return standIn?.element ?? chain?.element
+    }
 
     enum Job: Sendable {
         case leave(MediaGraphError)

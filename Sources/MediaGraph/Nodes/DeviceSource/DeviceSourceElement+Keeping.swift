@@ -37,7 +37,7 @@ extension DeviceSourceElement {
     func begin() -> Bool {
         position.withLock { position in
             position.node = .paused
-            (position.isOver, position.lostAt, position.nextTry) = (false, nil, 0)
+            (position.isOver, position.ending, position.lostAt, position.nextTry) = (false, .none, nil, 0)
         }
         do throws(MediaGraphError) {
             if position.withLock({ $0.chain == nil && $0.loss == nil }) { try openChain(isHeld: false) }
@@ -213,13 +213,25 @@ extension DeviceSourceElement {
                 }
             }
             if let standIn { standIn.element.setState(state) }
-            let isThere = position.withLock { position in
-                guard position.node == state else { return false }
+            let (isThere, ended) = position.withLock { position -> (Bool, Element?) in
+                guard position.node == state else { return (false, nil) }
                 position.isMoving = false
-                return true
+                return (true, position.takeEnding())
             }
+            ended?.sendEndOfStream()
             if isThere { return }
         }
+    }
+
+    /// Nothing is tried any more. Once, to who gives the stream: the base class would ask each that comes or goes meanwhile,
+    /// and one that is just ending waits then, with the graph's state in its hands.
+    func endStream() {
+        let source = position.withLock { position in
+            position.isOver = true
+            if position.ending == .none { position.ending = .asked }
+            return position.takeEnding()
+        }
+        source?.sendEndOfStream()
     }
 
     // MARK: To READY and NULL
@@ -365,7 +377,8 @@ extension DeviceSourceElement {
         guard !settings.source.isEmpty else { return settings.kind == .microphone ? .audio : .video }
         // By its factories: the elements themselves may connect to a server that hangs.
         let factories = (try? Description(settings.source).outline())?.elements.map(\.factory) ?? []
-        return factories.reversed().lazy.compactMap(MediaType.init(givenBy:)).first ?? downstream.flatMap(MediaType.init)
+        return factories.reversed().lazy.compactMap(MediaType.init(givenBy:)).first
+            ?? downstream.flatMap(MediaType.init)
     }
 
     /// Is it back? Its first buffer will tell.

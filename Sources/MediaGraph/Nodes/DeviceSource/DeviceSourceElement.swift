@@ -58,6 +58,7 @@ final class DeviceSourceElement: BinElement, ConfigurableElement, @unchecked Sen
     override class var speaksForChildren: Bool { true }
     override class var watchesMessages: Bool { true }
     override class var decidesClock: Bool { true }
+    override class var hearsSentEvents: Bool { true }
 
     /// It would go with the device.
     override var lendsClock: Bool { settings.current.reconnect == .never }
@@ -114,6 +115,11 @@ final class DeviceSourceElement: BinElement, ConfigurableElement, @unchecked Sen
             return super.changeState(change)
         case .none: return super.changeState(change)
         }
+    }
+
+    override func endOfStreamRequested() -> Bool {
+        endStream()
+        return true
     }
 
     // MARK: What the device's elements say

@@ -68,8 +68,9 @@ final class ShareSourceElement: BinElement, ConfigurableElement, @unchecked Send
     override class var speaksForChildren: Bool { true }
     override class var hearsSentEvents: Bool { true }
 
-    override func endOfStreamRequested() {
+    override func endOfStreamRequested() -> Bool {
         for stream in [video, audio] { stream.endIfIdle(isPaused: settings.current.isPaused) }
+        return false
     }
 
     private static let door = NodeDoor.make(
