@@ -134,7 +134,9 @@ extension CameraWish {
         // 29.97 is 30 to everybody.
         let speed = picked.frameRate.value / frameRate.value
         let slowness = speed > 0.98 ? 0 : 1 - speed
-        let smallness = 1 - Double(min(picked.width, width) * min(picked.height, height)) / area
+        // A picture of another shape is scaled until it fits, and gets borders.
+        let scale = min(Double(width) / Double(picked.width), Double(height) / Double(picked.height), 1)
+        let smallness = 1 - Double(picked.width * picked.height) * scale * scale / area
         return [
             ((slowness + smallness) * 1000).rounded(), (slowness * 1000).rounded(),
             Double(picked.width * picked.height) / area, work, abs(picked.frameRate.value / frameRate.value - 1),

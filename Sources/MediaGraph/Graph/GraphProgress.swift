@@ -23,7 +23,8 @@ extension Graph {
                 // A node's parts are its own business.
                 guard !isPartOfNode(element) else { return nil }
                 return ElementProgress(
-                    name: element.name, factory: factory, isNode: true, unit: unit(of: element, factory), counts: counts)
+                    name: element.name, factory: factory, isNode: true, unit: unit(of: element, factory), counts: counts
+                )
             }
             // A bin such as autovideosink may give the counts of the sink inside it for its own: once is enough.
             guard element.isSink, let counts = NodeCounts(ofSink: element), let shown = owner(ofSink: element),

@@ -59,8 +59,13 @@ struct DoctorCommand: ParsableCommand {
     }
 
     private func checkup(_ input: DescriptionInput) throws -> Checkup {
+        let variables = CommandWords(words).variables
         do {
-            return try Checkup.of(try input.load(), input.label, CommandWords(words).variables)
+            let description = try input.load()
+            for text in DiagnosticReport.unusedVariables(variables, of: [description]) {
+                DiagnosticReport().warning(text)
+            }
+            return try Checkup.of(description, input.label, variables)
         } catch {
             DiagnosticReport(printsJSON: json).error("\(error)")
             throw ExitStatus.wrongInput.exitCode

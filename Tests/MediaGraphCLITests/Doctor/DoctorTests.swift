@@ -85,7 +85,9 @@ import Testing
         #expect(run.output.hasSuffix("ok    description\n"), "\(run.output)")
     }
 
-    @Test("GR-4 an X server that hangs holds neither doctor, nor the list of devices, nor a graph that can go on without it")
+    @Test(
+        "GR-4 an X server that hangs holds neither doctor, nor the list of devices, nor a graph that can go on without it"
+    )
     func hangingServer() throws {
         let run = try DevicesTests.shell(
             """

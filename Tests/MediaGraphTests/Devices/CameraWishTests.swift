@@ -31,6 +31,12 @@ import Testing
     private static let ranges =
         "video/x-raw, format=I420, width=[2, 8192], height=[2, 8192], framerate=[1/1, 120/1]"
 
+    /// One that has 16:9 only where it is larger.
+    private static let shapes = """
+        image/jpeg, width=1280, height=960, framerate=30/1;
+        image/jpeg, width=1920, height=1080, framerate=30/1
+        """
+
     struct Row: Sendable, CustomTestStringConvertible {
         var camera: String
         var wanted: String?
@@ -53,6 +59,9 @@ import Testing
         Row(camera: webcam, wanted: "width=800, height=600, framerate=30/1", picked: "MJPEG 1280×720@30"),
         Row(camera: vivid, wanted: "width=960, height=540, framerate=30/1", picked: "NV12 1280×720@30"),
         Row(camera: vivid, wanted: "width=160, height=90, framerate=15/1", picked: "NV12 320×180@15"),
+        // A picture without borders.
+        Row(camera: shapes, wanted: "width=1280, height=720, framerate=30/1", picked: "MJPEG 1920×1080@30"),
+        Row(camera: shapes, wanted: "width=640, height=480, framerate=30/1", picked: "MJPEG 1280×960@30"),
         // Never a slide show because it is large.
         Row(camera: vivid, wanted: "width=3840, height=2160, framerate=30/1", picked: "NV12 1280×720@30"),
         Row(camera: vivid, wanted: "width=1920, height=1080, framerate=30/1", picked: "NV12 1920×1080@15"),
