@@ -21,6 +21,8 @@ public final class PluggableDevice: Sendable {
         case stuck
         /// The same for whoever closes it.
         case stuckAtTheEnd
+        /// The same for whoever lets it play, and for whoever asks it to end its stream.
+        case stuckInPlay, stuckInEnding
     }
 
     private static let all = Mutex<[String: PluggableDevice]>([:])
@@ -81,13 +83,14 @@ class PluggableSource: PushSource, ConfigurableElement, @unchecked Sendable {
         if case .nullToReady = change {
             device?.openings.wrappingAdd(1, ordering: .relaxed)
             switch device?.state {
-            case .there, .silent, .stuckAtTheEnd: break
+            case .there, .silent, .stuckAtTheEnd, .stuckInPlay, .stuckInEnding: break
             case .stuck: device?.waitWhile(.stuck)
             case .busy: return refuse(.busy, "Device is busy.")
             case .forbidden: return refuse(.notAuthorized, "Could not open device for reading and writing.")
             case .missing, nil: return refuse(.notFound, "Cannot identify device.")
             }
         }
+        if case .pausedToPlaying = change { device?.waitWhile(.stuckInPlay) }
         if case .readyToNull = change {
             device?.waitWhile(.stuckAtTheEnd)
             device?.closings.wrappingAdd(1, ordering: .relaxed)
@@ -98,6 +101,11 @@ class PluggableSource: PushSource, ConfigurableElement, @unchecked Sendable {
     private func refuse(_ problem: ElementProblem, _ text: String) -> StateChangeResult {
         postError(problem, text)
         return .failure
+    }
+
+    override func endOfStreamRequested() -> Bool {
+        device?.waitWhile(.stuckInEnding)
+        return false
     }
 
     override func start() -> Bool {
@@ -127,7 +135,7 @@ class PluggableSource: PushSource, ConfigurableElement, @unchecked Sendable {
             next = end
             switch device?.state {
             case .silent: continue
-            case .there, .stuckAtTheEnd: break
+            case .there, .stuckAtTheEnd, .stuckInPlay, .stuckInEnding: break
             default:
                 postError(.read, "Could not read from resource.")
                 return .error

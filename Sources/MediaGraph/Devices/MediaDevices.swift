@@ -25,14 +25,12 @@ public enum MediaDevices {
     package static func listNow(_ kind: MediaDevice.Kind? = nil) throws(MediaGraphError) -> [MediaDevice] {
         var found: [MediaDevice] = []
         if kind != .screen {
-            let answer = DeviceCall().answer(within: patience) { queue.sync { DeviceProbe.camerasAndSound() } }
-            guard let answer else { throw hang("sound servers and drivers that answer") }
-            found += answer
+            found += try answer(unansweredSound, "sound servers and drivers that answer") {
+                queue.sync { DeviceProbe.camerasAndSound() }
+            }
         }
         if kind == nil || kind == .screen {
-            let answer = DeviceCall().answer(within: patience) { DeviceProbe.screens() }
-            guard let answer else { throw hang("an X server that answers") }
-            found += answer
+            found += try answer(unansweredScreens, "an X server that answers") { DeviceProbe.screens() }
         }
         return DeviceProbe.sorted(found)
     }
@@ -40,8 +38,20 @@ public enum MediaDevices {
     /// Milliseconds.
     private static let patience: UInt64 = 4000
 
-    private static func hang(_ expected: String) -> MediaGraphError {
-        .timeOut(.init("the list of devices", expected: "\(expected) within \(patience) ms", actual: "one that hangs"))
+    /// Who was asked and hasn't answered: whoever asks next would wait behind him.
+    private static let unansweredSound = BlockingMonitor(0)
+    private static let unansweredScreens = BlockingMonitor(0)
+
+    private static func answer(
+        _ unanswered: BlockingMonitor<Int>, _ expected: String, _ question: @escaping @Sendable () -> [MediaDevice]
+    ) throws(MediaGraphError) -> [MediaDevice] {
+        if unanswered.withLock({ $0 <= 0 }) {
+            let answer = DeviceCall().answer(within: patience, question) { _ in unanswered.withLock { $0 -= 1 } }
+            if let answer { return answer }
+            unanswered.withLock { $0 += 1 }
+        }
+        throw .timeOut(
+            .init("the list of devices", expected: "\(expected) within \(patience) ms", actual: "one that hangs"))
     }
 
     /// Those that are there, and then what comes and goes, until it is no longer read. Sound cards and cameras that say nothing

@@ -123,7 +123,7 @@ enum DeviceFamily {
 
     private func alsa(_ opened: OpenedElement) -> Finding? {
         guard let finding = refusal(opened, Self.alsaMend) else { return nil }
-        let plain = OpenedElement(factory: opened.factory, properties: [], filter: nil)
+        let plain = OpenedElement(factory: opened.factory, properties: [], filter: opened.filter)
         guard let name = opened["device"], refusal(plain, "") == nil else { return finding }
         return Finding(
             problem: "\(finding.problem) (\(name))",

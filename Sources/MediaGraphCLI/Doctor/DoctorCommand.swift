@@ -75,9 +75,11 @@ struct DoctorCommand: ParsableCommand {
     private static func text(_ checkup: Checkup, _ style: Style) -> String {
         let title = TextWidth.printable(checkup.title)
         guard !checkup.findings.isEmpty else { return "\(style.paint("ok", .good))    \(title)\n" }
+        func fitted(_ text: String, behind indent: Int) -> String {
+            TextWidth.fitted(TextWidth.printable(text), behind: indent, on: .standardOutput)
+        }
         let lines = checkup.findings.map { finding in
-            // What mends it is there to be pasted: it stays one line.
-            "      \(TextWidth.fitted(TextWidth.printable(finding.problem), behind: 6, on: .standardOutput))\n      → \(style.paint(TextWidth.printable(finding.mend), .name))\n"
+            "      \(fitted(finding.problem, behind: 6))\n      → \(style.paint(fitted(finding.mend, behind: 8), .name))\n"
         }
         return "\(style.paint("lacks", .warning)) \(title)\n" + lines.joined()
     }

@@ -69,7 +69,7 @@ struct LiveReporter: RunReporter {
         case .deviceFormat, .deviceLost, .deviceBack:
             guard let line = DeviceNews.line(event) else { return }
             area.clear()
-            StandardStreams.printError(line)
+            StandardStreams.printError(TextWidth.fitted(line, behind: 2, on: .standardError))
         default: return
         }
         draw()

@@ -56,7 +56,8 @@ struct LineReporter: RunReporter {
         case .warning(let warning): report.warning("\(warning)")
         case .element(let name, let structure) where showsMessages: report.message(name, structure)
         default:
-            if let line = SessionRoster.logLine(event) ?? DeviceNews.line(event) { StandardStreams.printError(line) }
+            guard let line = SessionRoster.logLine(event) ?? DeviceNews.line(event) else { return }
+            StandardStreams.printError(TextWidth.fitted(line, behind: 2, on: .standardError))
         }
     }
     mutating func finishing(_ reason: StopReason) {

@@ -61,4 +61,43 @@ import Testing
         }
         await run.graph.stop()
     }
+
+    @Test(
+        "DV-2 a device that hangs when it is to end its stream, or fails with that, ends it all the same",
+        arguments: [PluggableDevice.State.stuckInEnding, .missing])
+    func endsWhileItHangs(state: PluggableDevice.State) async throws {
+        let run = try DeviceRun("reconnect=slate", name: "ends \(state)")
+        try await run.graph.start()
+        #expect(run.deviceGives())
+        run.device.state = state
+        run.graph.requestEndOfStream()
+        guard case .endOfStream = try await run.graph.waitUntilEnd() else {
+            Issue.record("another end")
+            return
+        }
+        await run.graph.stop()
+        run.device.state = .missing
+        #expect(waitUntil { run.device.closings.load(ordering: .relaxed) == 1 })
+
+        let ended = try DeviceRun("", name: "ends \(state) never")
+        try await ended.graph.start()
+        #expect(ended.deviceGives())
+        ended.device.state = .stuckInEnding
+        ended.graph.requestEndOfStream()
+        let error = try await #require(throws: GraphError.self) { _ = try await ended.graph.waitUntilEnd() }
+        #expect("\(error)".contains("expected an answer within 1500 ms"), "\(error)")
+        await ended.graph.stop()
+        ended.device.state = .missing
+    }
+
+    @Test("DV-2 a device that hangs when it is to play is left behind")
+    func playsWhileItHangs() async throws {
+        let run = try DeviceRun("reconnect=slate", .stuckInPlay)
+        try await run.graph.start()
+        #expect(waitUntil { run.slates >= 3 })
+        run.device.state = .there
+        #expect(waitUntil { run.back.count == 1 })
+        await run.graph.stop()
+        #expect(waitUntil { run.device.closings.load(ordering: .relaxed) == 2 })
+    }
 }

@@ -146,7 +146,7 @@ import Testing
                     _ = isHeld.wait { $0 ? nil : true }
                     frames.add(true)
                 }), memoryMode: nil, to: pipe)
-            // Behind the place where a pipe holds what comes.
+            // A frame that is on its way when the change begins.
             try #require(pipe.staticPad("sink")).observeBuffers { _ in
                 // Before a seek it gets into the sink.
                 if seen.wrappingAdd(1, ordering: .relaxed).oldValue == 0, seeks { return }
@@ -181,6 +181,30 @@ import Testing
             #expect(waitUntil { hasEnded.withLock { $0 } })
             // The one before the seek is gone.
             #expect(frames.all.count == (seeks ? 2 : 3))
+            pipeline.setState(.null)
+        }
+    }
+
+    @Test("EL-1 a pipe that counts as PAUSED, though its sink plays, can be paused and stopped while a frame waits")
+    func pausesFromPaused() throws {
+        let pipeline = try Pipeline(
+            parsing: "videotestsrc ! video/x-raw,width=16,height=16 ! rawdatapipe name=p backpressure=block")
+        let pipe = try #require(pipeline.element(named: "p"))
+        let channel = FrameChannel<OwnedVideoFrame>()
+        try NodeDoor.attach(channel, to: pipe)
+        pipeline.setState(.playing)
+        #expect(waitUntil { channel.count >= 2 })
+        usleep(20_000)
+        let isDone = Atomic<Bool>(false)
+        let thread = NativeThread("change") {
+            // As GStreamer asks a bin whose sink has completed the change to PLAYING by itself.
+            _ = gst_element_change_state(
+                pipe.raw.assumingMemoryBound(to: GstElement.self), GstStateChange(rawValue: 3 << 3 | 3))
+            isDone.store(true, ordering: .releasing)
+        }
+        #expect(waitUntil { isDone.load(ordering: .acquiring) })
+        if isDone.load(ordering: .acquiring) {
+            thread.join()
             pipeline.setState(.null)
         }
     }

@@ -57,11 +57,28 @@ struct DevicePosition: Sendable {
         case told
     }
 
-    /// Who gives the stream, when that is to end and he hasn't been told; he knows then.
-    mutating func takeEnding() -> Element? {
+    /// Who gives the stream.
+    enum Giver: Sendable {
+        case standIn(Element)
+        case device(DeviceChain)
+    }
+
+    /// Who gives the stream, when that is to end and he hasn't been told; he knows then. `nil` also while another is to come.
+    mutating func takeEnding() -> Giver? {
         guard ending == .asked, !isMoving else { return nil }
+        if let standIn {
+            ending = .told
+            return .standIn(standIn.element)
+        }
+        guard let chain, !isTrying, loss == nil else { return nil }
         ending = .told
-        return standIn?.element ?? chain?.element
+        return .device(chain)
+    }
+
+    /// What became of the device. Who was told to end the stream won't: another is to.
+    mutating func lose(_ error: MediaGraphError) {
+        loss = error
+        if ending == .told, standIn == nil { ending = .asked }
     }
 
     enum Job: Sendable {
@@ -81,10 +98,11 @@ struct DevicePosition: Sendable {
         guard !isMoving, !isOver, node == .playing else { return (nil, nil) }
         func wait(until time: UInt64) -> (Job?, Int64?) { (nil, Int64((time - now) / 1000) + 1) }
         guard let chain else {
-            guard unanswered <= 0 else { return (nil, nil) }
+            guard unanswered <= 0, ending == .none else { return (nil, nil) }
             return now >= nextTry ? (.attempt, nil) : wait(until: nextTry)
         }
         if isTrying {
+            guard ending == .none else { return (nil, nil) }
             if let loss { return (.giveUp(loss), nil) }
             if hasArrived { return (.comeBack, nil) }
             return now >= trialEnd ? (.giveUp(nil), nil) : wait(until: trialEnd)

@@ -17,8 +17,9 @@ extension DeviceSourceElement {
         case .ended:
             // Elements whose device has gone end their stream, too.
             let chain = position.withLock { position in
-                if position.loss == nil { position.isOver = true }
-                return position.loss == nil ? nil : position.chain
+                guard position.loss == nil || position.ending == .told else { return position.chain }
+                position.isOver = true
+                return nil
             }
             chain?.flow.cut()
         case .began(let caps, let time, let latency):
@@ -57,7 +58,7 @@ extension DeviceSourceElement {
     private func lost(_ error: MediaGraphError) {
         let isNews = position.withLock { position in
             guard position.loss == nil else { return false }
-            position.loss = error
+            position.lose(error)
             return !position.isTrying && settings.current.reconnect == .never && !position.isOver
         }
         guard isNews else { return }

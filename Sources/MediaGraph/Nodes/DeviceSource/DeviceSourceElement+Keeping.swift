@@ -5,7 +5,7 @@ import GStreamer
 /// One thread at a time has the device's elements in its hands (`isMoving`): the one that changes the node's state, or the
 /// keeper's own, which waits for the device's failure or return. A state that is asked for meanwhile is the keeper's to reach.
 extension DeviceSourceElement {
-    private var policy: ReconnectPolicy { settings.current.reconnect }
+    var policy: ReconnectPolicy { settings.current.reconnect }
     private static let second: UInt64 = 1_000_000_000
     /// Microseconds that a stop leaves to a change that goes on.
     private static let grace: Int64 = 500_000
@@ -132,53 +132,6 @@ extension DeviceSourceElement {
         }
     }
 
-    // MARK: Asking the device
-
-    /// Milliseconds that the device has.
-    private var patience: UInt64 {
-        let isStart = position.withLock { $0.thread == nil }
-        return isStart && policy != .never
-            ? DeviceSettings.startPatience : max(settings.current.stallTimeout, DeviceSettings.leastPatience)
-    }
-
-    /// A step of a chain's. Throws what the device's elements said when they couldn't, which says more than the step's error.
-    private func ask<Answer: Sendable>(
-        _ chain: DeviceChain, _ step: @escaping @Sendable () throws(MediaGraphError) -> Answer
-    ) throws(MediaGraphError) -> Answer {
-        let isFirst = position.withLock { position in
-            defer { position.isTrying = true }
-            return !position.isTrying
-        }
-        defer { if isFirst { position.withLock { $0.isTrying = false } } }
-        do throws(MediaGraphError) {
-            return try ask(chain.label, within: patience, step, late: { chain.close() })
-        } catch {
-            throw position.withLock { $0.loss } ?? error
-        }
-    }
-
-    private func ask<Answer: Sendable>(
-        _ label: String, within milliseconds: UInt64,
-        _ question: @escaping @Sendable () throws(MediaGraphError) -> Answer, late: @escaping @Sendable () -> Void = {}
-    ) throws(MediaGraphError) -> Answer {
-        let call = DeviceCall()
-        position.withLock { $0.call = call }
-        let answer = call.answer(within: milliseconds) {
-            Result { () throws(MediaGraphError) in try question() }
-        } late: { [position] _ in
-            late()
-            position.withLock { $0.unanswered -= 1 }
-        }
-        position.withLock { position in
-            position.call = nil
-            if answer == nil { (position.isLeft, position.unanswered) = (true, position.unanswered + 1) }
-        }
-        guard let answer else {
-            throw .deviceGone(.init(label, expected: "an answer within \(milliseconds) ms", actual: "none: it hangs"))
-        }
-        return try answer.get()
-    }
-
     // MARK: Between PAUSED and PLAYING
 
     /// Brings all to the node's state; what the keeper has in its hands it brings there itself.
@@ -195,43 +148,31 @@ extension DeviceSourceElement {
         return position.withLock { $0.loss } == nil || policy != .never
     }
 
-    /// Before the bin changes its children's states: that would wait for a device whose state is just being changed.
+    /// Before the bin changes its children's states: that would wait for a device whose state is just being changed, or that
+    /// doesn't answer.
     func letChangeEnd() {
         let isDone = position.wait(timeout: Self.grace) { $0.isMoving ? nil : true }
-        guard isDone == nil else { return }
-        position.withLock { $0.call }?.abandon()
-        _ = position.wait(timeout: Self.grace) { $0.isMoving ? nil : true }
+        if isDone == nil {
+            position.withLock { $0.call }?.abandon()
+            _ = position.wait(timeout: Self.grace) { $0.isMoving ? nil : true }
+        }
+        if position.withLock({ $0.isLeft && !$0.isMoving }) { dropChain() }
     }
 
     /// Until nobody has asked for another meanwhile; the elements are in nobody's hands then.
     private func followStates() {
         while true {
-            let (state, chain, standIn) = position.withLock { ($0.node, $0.chain, $0.standIn) }
-            if let chain, !chain.go(to: state) {
-                position.withLock { position in
-                    position.loss = position.loss ?? .deviceGone(.init(chain.label, actual: "it can't be started"))
-                }
-            }
+            let (state, chain, standIn) = position.withLock { ($0.node, $0.isLeft ? nil : $0.chain, $0.standIn) }
+            if let chain, chain.element.state != state { go(chain, to: state) }
             if let standIn { standIn.element.setState(state) }
-            let (isThere, ended) = position.withLock { position -> (Bool, Element?) in
+            let (isThere, ending) = position.withLock { position -> (Bool, DevicePosition.Giver?) in
                 guard position.node == state else { return (false, nil) }
                 position.isMoving = false
                 return (true, position.takeEnding())
             }
-            ended?.sendEndOfStream()
+            tell(end: ending)
             if isThere { return }
         }
-    }
-
-    /// Nothing is tried any more. Once, to who gives the stream: the base class would ask each that comes or goes meanwhile,
-    /// and one that is just ending waits then, with the graph's state in its hands.
-    func endStream() {
-        let source = position.withLock { position in
-            position.isOver = true
-            if position.ending == .none { position.ending = .asked }
-            return position.takeEnding()
-        }
-        source?.sendEndOfStream()
     }
 
     // MARK: To READY and NULL

@@ -266,17 +266,20 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
                 postError(.settings, "\(name): \(error)")
                 return .failure
             }
-        case .pausedToPlaying: delivery.hold(.paused)
+        case .pausedToPlaying, .none(.playing): delivery.hold(.paused)
+        // The sink that is about to play completes that change by itself, with its first frame. GStreamer 1.22 may take it then
+        // for the end of the bin's last change, to PAUSED: a bin that is PAUSED, by its own account, may have a sink that plays.
+        case .none(.paused): delivery.hold(.paused)
         case .playingToPaused:
             delivery.hold(.paused)
-            // A pause holds what comes at the pad.
+            // The frame that a sink keeps in PAUSED waits with the others in the delivery.
             delivery.appSink.setPrerolls(false)
         case .pausedToReady: delivery.hold(.stopping)
         default: break
         }
         let result = super.changeState(change)
         switch change {
-        case .pausedToPlaying: delivery.release(.paused)
+        case .pausedToPlaying, .none(.playing): delivery.release(.paused)
         case .pausedToReady:
             delivery.stop()
             branch.withLock { $0?.showFrames() }

@@ -1,0 +1,90 @@
+import GStreamer
+
+/// What the device is asked, and what becomes of it when it doesn't answer.
+extension DeviceSourceElement {
+    /// Milliseconds that the device has.
+    var patience: UInt64 {
+        let isStart = position.withLock { $0.thread == nil }
+        return isStart && policy != .never
+            ? DeviceSettings.startPatience : max(settings.current.stallTimeout, DeviceSettings.leastPatience)
+    }
+
+    /// A step of a chain's. Throws what the device's elements said when they couldn't, which says more than the step's error.
+    func ask<Answer: Sendable>(
+        _ chain: DeviceChain, _ step: @escaping @Sendable () throws(MediaGraphError) -> Answer
+    ) throws(MediaGraphError) -> Answer {
+        let isFirst = position.withLock { position in
+            defer { position.isTrying = true }
+            return !position.isTrying
+        }
+        defer { if isFirst { position.withLock { $0.isTrying = false } } }
+        do throws(MediaGraphError) {
+            return try ask(chain.label, within: patience, step, late: { chain.close() })
+        } catch {
+            throw position.withLock { $0.loss } ?? error
+        }
+    }
+
+    func ask<Answer: Sendable>(
+        _ label: String, within milliseconds: UInt64,
+        _ question: @escaping @Sendable () throws(MediaGraphError) -> Answer, late: @escaping @Sendable () -> Void = {}
+    ) throws(MediaGraphError) -> Answer {
+        let call = DeviceCall()
+        position.withLock { $0.call = call }
+        let answer = call.answer(within: milliseconds) {
+            Result { () throws(MediaGraphError) in try question() }
+        } late: { [position] _ in
+            late()
+            position.withLock { $0.unanswered -= 1 }
+        }
+        position.withLock { position in
+            position.call = nil
+            if answer == nil { (position.isLeft, position.unanswered) = (true, position.unanswered + 1) }
+        }
+        guard let answer else {
+            throw .deviceGone(.init(label, expected: "an answer within \(milliseconds) ms", actual: "none: it hangs"))
+        }
+        return try answer.get()
+    }
+
+    func go(_ chain: DeviceChain, to state: State) {
+        let milliseconds = state == .playing ? patience : DeviceSettings.closingPatience
+        do throws(MediaGraphError) {
+            try ask(chain.label, within: milliseconds) { () throws(MediaGraphError) in
+                if !chain.go(to: state) { throw .deviceGone(.init(chain.label, actual: "it can't be started")) }
+            } late: {
+                chain.close()
+            }
+        } catch {
+            position.withLock { if $0.loss == nil { $0.lose(error) } }
+        }
+    }
+
+    /// Nothing is tried any more. Once, to who gives the stream: the base class would ask each that comes or goes meanwhile,
+    /// and one that is just ending waits then, with the graph's state in its hands.
+    func endStream() {
+        let giver = position.withLock { position in
+            if position.ending == .none { position.ending = .asked }
+            return position.takeEnding()
+        }
+        tell(end: giver)
+    }
+
+    /// Where the device doesn't answer, its stand-in ends the stream, or the loss.
+    func tell(end giver: DevicePosition.Giver?) {
+        switch giver {
+        case .standIn(let element): element.sendEndOfStream()
+        case .device(let chain):
+            do throws(MediaGraphError) {
+                try ask(chain.label, within: DeviceSettings.closingPatience) {
+                    _ = chain.element.sendEndOfStream()
+                } late: {
+                    chain.close()
+                }
+            } catch {
+                position.withLock { if $0.loss == nil { $0.lose(error) } }
+            }
+        case nil: break
+        }
+    }
+}
