@@ -107,6 +107,7 @@ final class DeviceWatch: Sendable {
             func files(_ folder: String) -> [String] {
                 ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted()
             }
+            let listening = listeningSockets
             return Places(
                 cameras: files("/dev").filter { $0.hasPrefix("video") },
                 sound: (try? String(contentsOfFile: "/proc/asound/pcm", encoding: .utf8)) ?? "",
@@ -114,8 +115,20 @@ final class DeviceWatch: Sendable {
                 servers: soundServers.compactMap { path in
                     let attributes = try? FileManager.default.attributesOfItem(atPath: path)
                     return attributes.map {
-                        "\(path) \($0[.systemFileNumber] ?? 0) \($0[.creationDate] ?? $0[.modificationDate] ?? 0)"
+                        "\(path) \($0[.systemFileNumber] ?? 0) \($0[.creationDate] ?? $0[.modificationDate] ?? 0) "
+                            + "\(listening.contains(path))"
                     }
+                })
+        }
+
+        /// The paths of the sockets that a process answers at: a server that was killed leaves its file behind.
+        private static var listeningSockets: Set<String> {
+            let list = (try? String(contentsOfFile: "/proc/net/unix", encoding: .utf8)) ?? ""
+            return Set(
+                list.split(separator: "\n").compactMap { line in
+                    // Number, reference count, protocol, flags, type, state, inode, path.
+                    let fields = line.split(separator: " ", maxSplits: 7)
+                    return fields.count == 8 && fields[3] == "00010000" ? String(fields[7]) : nil
                 })
         }
 

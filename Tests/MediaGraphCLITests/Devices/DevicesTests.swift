@@ -99,10 +99,15 @@ import Testing
                     -L "module-null-sink sink_name=headset" & server=$!
             }
             sleep 1
-            for round in 1 2; do
+            round=0
+            # One that is killed leaves its socket behind.
+            for signal in TERM KILL TERM; do
+                round=$((round + 1))
                 starts
                 waits '"path":"headset".*"added"' $round
-                kill $server
+                # Behind the second look at a server that has come.
+                sleep 2
+                kill -$signal $server
                 wait $server || true
                 waits '"path":"headset".*"removed"' $round
             done
