@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// Made by `devicesource` for one absence, and known to no factory.
 ///
-/// `@unchecked Sendable`: `next` and `hasBegun` belong to the streaming thread; the rest is constant once it runs, atomic or behind
+/// `@unchecked Sendable`: `next`, `hasBegun` and `isMakingUp` belong to the streaming thread; the rest is constant once it runs, atomic or behind
 /// locks.
 final class DeviceStandIn: PushSource, @unchecked Sendable {
     /// What it gives.
@@ -28,6 +28,8 @@ final class DeviceStandIn: PushSource, @unchecked Sendable {
     private let isInterrupted = Atomic<Bool>(false)
     private let reached = Atomic<UInt64>(0)
     private var hasBegun = false
+    /// It gives the silence of a time that is past.
+    private var isMakingUp = false
     /// Running time of what comes next.
     private var next = ClockTime.zero
 
@@ -81,8 +83,9 @@ final class DeviceStandIn: PushSource, @unchecked Sendable {
         guard let now = element.currentRunningTime else { return .flushing }
         if !hasBegun { begin(order, now) }
         let step = block(order.content)
+        if next >= now { isMakingUp = false }
         // Behind a pause it goes on with the time that it is.
-        if now.nanoseconds > next.nanoseconds + 1_000_000_000 { next = now }
+        if !isMakingUp, now.nanoseconds > next.nanoseconds + 1_000_000_000 { next = now }
         while true {
             let end = ClockTime(nanoseconds: next.nanoseconds + step.nanoseconds)
             // A device, too, gives what it has heard when it has heard it.
@@ -121,7 +124,11 @@ final class DeviceStandIn: PushSource, @unchecked Sendable {
         setCaps(caps)
         pushSegment()
         if case .gaps = order.content { pushSticky(StreamStatus.event(on: false)) }
-        if let begin = order.begin, begin < now {
+        guard let begin = order.begin, begin < now else { return }
+        if case .silence = order.content {
+            // Sound is as long as it has samples: a file knows no gaps.
+            (next, isMakingUp) = (begin, true)
+        } else {
             pushGap(at: begin, duration: ClockTime(nanoseconds: now.nanoseconds - begin.nanoseconds))
         }
     }
