@@ -84,7 +84,7 @@ private struct DescriptionsCheck {
         do {
             description = try input.load()
             diagnostics =
-                try Graph.diagnose(description, variables: variables)
+                try ElementPatience.wait { [variables] in try Graph.diagnose(description, variables: variables) }
                 + StandardInputReaders(description, variables).diagnostics
         } catch {
             hasFailed = true

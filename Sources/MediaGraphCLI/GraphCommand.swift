@@ -91,15 +91,20 @@ struct GraphCommand: ParsableCommand {
         let report = DiagnosticReport()
         for text in DiagnosticReport.unusedVariables(variables, of: [description]) { report.warning(text) }
         do {
-            let found = try Graph.diagnose(description, variables: variables, isComplete: false)
+            let found = try ElementPatience.wait {
+                try Graph.diagnose(description, variables: variables, isComplete: false)
+            }
             report.print(found)
             guard found.allSatisfy({ $0.severity != .error }) else {
                 report.printCount(found)
                 throw ExitStatus.wrongInput.exitCode
             }
-            if details { return try Graph(description, variables: variables).dotGraph }
+            if details { return try ElementPatience.wait { try Graph(description, variables: variables).dotGraph } }
             let outline = try description.outline(with: variables)
             return DotPicture(outline: outline, title: description.title, ownFactories: Set(Nodes.factoryNames)).text
+        } catch let error as MediaGraphError {
+            report.error("\(error)")
+            throw ExitStatus.failure.exitCode
         } catch let error as GraphError {
             report.error("\(error)")
             throw ExitStatus.wrongInput.exitCode

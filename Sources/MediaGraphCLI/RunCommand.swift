@@ -156,7 +156,9 @@ struct RunCommand: AsyncParsableCommand {
         _ description: Description, _ variables: [String: String], _ report: DiagnosticReport
     ) throws -> Graph {
         do {
-            var found = try Graph.diagnose(description, variables: variables, isMadeNext: true)
+            var found = try ElementPatience.wait {
+                try Graph.diagnose(description, variables: variables, isMadeNext: true)
+            }
             if json { found += StandardOutputWriters(description, variables).diagnostics }
             let reader = try input() == .standardInput ? "the description" : control == "-" ? "--control" : nil
             found += StandardInputReaders(description, variables, beside: reader).diagnostics
@@ -167,7 +169,10 @@ struct RunCommand: AsyncParsableCommand {
                 report.printCount(found)
                 throw ExitStatus.wrongInput.exitCode
             }
-            return try Graph(description, variables: variables)
+            return try ElementPatience.wait { try Graph(description, variables: variables) }
+        } catch let error as MediaGraphError {
+            report.error("\(error)")
+            throw ExitStatus.failure.exitCode
         } catch let error as GraphError {
             if case .description(let error) = error {
                 report.print(error.diagnostics)

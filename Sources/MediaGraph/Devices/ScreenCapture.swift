@@ -15,7 +15,7 @@ final class ScreenCapture: Sendable {
         /// By its name: the element's own number says nothing then.
         var isNamed = false
         /// What people call it.
-        var label = ""
+        var title = ""
     }
     private let window = Mutex(Window())
 
@@ -31,15 +31,13 @@ final class ScreenCapture: Sendable {
     /// It blocks.
     func choose() throws(MediaGraphError) {
         element.releaseSource()
-        let last = window.withLock { $0 }
-        let own = (try? element.property("xid", as: UInt64.self)).map { UInt($0) } ?? 0
-        let (number, name) = (last.isNamed && own == last.number ? 0 : own, text("xname"))
+        let (number, name) = asked
         guard number != 0 || !name.isEmpty else { return window.withLock { $0 = Window() } }
-        let label = name.isEmpty ? "0x\(String(number, radix: 16))" : "\"\(name)\""
+        let title = title
         guard let found = XWindows.window(number, named: name, on: display) else {
-            throw .noDevice(missing(label))
+            throw .noDevice(missing(title))
         }
-        window.withLock { $0 = Window(number: found, isNamed: found != number, label: label) }
+        window.withLock { $0 = Window(number: found, isNamed: found != number, title: title) }
         // The element is to look no further than for this one.
         do { try element.setProperty("xid", to: UInt64(found)) } catch {
             throw .internalError(.init("ximagesrc", actual: "\(error)"))
@@ -50,7 +48,7 @@ final class ScreenCapture: Sendable {
     func confirm() throws(MediaGraphError) {
         let window = window.withLock { $0 }
         guard window.number != 0, XWindows.window(window.number, named: "", on: display) == nil else { return }
-        throw .noDevice(missing(window.label))
+        throw .noDevice(missing(window.title))
     }
 
     // MARK: What it loses
@@ -65,7 +63,7 @@ final class ScreenCapture: Sendable {
         case .window(let number, let server):
             let window = window.withLock { $0 }
             guard number == window.number, server == display else { return nil }
-            return .deviceGone(missing(window.label))
+            return .deviceGone(missing(window.title))
         }
     }
 
@@ -75,9 +73,22 @@ final class ScreenCapture: Sendable {
 
     /// What people call what it captures, or is to capture.
     var label: String {
-        let chosen = window.withLock { $0.label }
-        let asked = text("xname")
-        return name(chosen.isEmpty && !asked.isEmpty ? "\"\(asked)\"" : chosen)
+        let chosen = window.withLock { $0.title }
+        return name(chosen.isEmpty ? title : chosen)
+    }
+
+    /// The window that was asked for; 0 and nothing for the screen.
+    private var asked: (number: UInt, name: String) {
+        let chosen = window.withLock { $0 }
+        let own = (try? element.property("xid", as: UInt64.self)).map { UInt($0) } ?? 0
+        return (chosen.isNamed && own == chosen.number ? 0 : own, text("xname"))
+    }
+
+    /// What people call that; empty for the screen.
+    private var title: String {
+        let (number, name) = asked
+        if !name.isEmpty { return "\"\(name)\"" }
+        return number == 0 ? "" : "0x\(String(number, radix: 16))"
     }
 
     private func name(_ window: String) -> String {

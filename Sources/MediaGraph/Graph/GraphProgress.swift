@@ -41,8 +41,10 @@ extension Graph {
         case VirtualSpeakerElement.declaration.factoryName, VirtualMicElement.declaration.factoryName: .blocks
         // Pictures and sound together.
         case MediaSessionElement.declaration.factoryName: .buffers
-        // Of a device's, what it gives.
-        default: node.staticPad("src")?.currentCaps.flatMap(MediaType.init) == .audio ? .blocks : .frames
+        case DeviceSourceElement.declaration.factoryName:
+            ElementClass.implementation(of: node.element, as: DeviceSourceElement.self).mediaType == .audio
+                ? .blocks : .frames
+        default: .frames
         }
     }
 

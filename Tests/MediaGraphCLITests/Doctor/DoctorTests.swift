@@ -101,14 +101,20 @@ import Testing
                 mediagraph run --duration 1 "$SLATE"
                 echo slate $?
                 mediagraph run --duration 1 "devicesource kind=screen ! fakesink"; echo never $?
+                mediagraph check "ximagesrc ! fakesink" & mediagraph graph "ximagesrc ! fakesink" >/dev/null &
+                mediagraph run "ximagesrc ! fakesink"; echo run $?
+                wait
                 kill -CONT $server'
             """)
         for line in [
             "the X server hangs: it doesn't answer within five seconds", "doctor 1", "devices 1", "slate 0", "never 1",
+            "run 1",
         ] { #expect(run.output.contains(line), "\(run.output)\n\(run.errors)") }
         for line in [
             "expected an X server that answers within 4000 ms, got one that hangs", "expected an answer within 2000 ms",
         ] { #expect(run.errors.contains(line), "\(run.errors)") }
+        let told = run.errors.components(separatedBy: "expected to be made and linked within ten seconds")
+        #expect(told.count == 4, "\(run.errors)")
     }
 
     @Test("GR-4 doctor without a description looks at what people use a machine for")

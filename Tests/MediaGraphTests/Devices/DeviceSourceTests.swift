@@ -311,6 +311,7 @@ import Testing
             devicesource name=a reconnect=slate stall-timeout=1500 source="testmicrophone device=\\"\(#function)\\"" !
             fakesink sync=false
             """)
+        #expect(graph.progress.first?.unit == .blocks)
         let seen = Log<DeviceRun.Seen>()
         try graph.element("a").staticPad("src")?.observeBuffers {
             seen.add(

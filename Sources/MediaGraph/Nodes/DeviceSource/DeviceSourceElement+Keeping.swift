@@ -313,7 +313,7 @@ extension DeviceSourceElement {
     }
 
     /// What a device gives that hasn't been there yet.
-    private func guessedType(_ downstream: Caps?) -> MediaType? {
+    func guessedType(_ downstream: Caps?) -> MediaType? {
         let settings = settings.current
         guard !settings.source.isEmpty else { return settings.kind == .microphone ? .audio : .video }
         // By its factories: the elements themselves may connect to a server that hangs.

@@ -72,6 +72,9 @@ final class DeviceSourceElement: BinElement, ConfigurableElement, @unchecked Sen
 
     var pad: Pad? { ghost.withLock { $0?.pad } }
 
+    /// What it gives, or is going to; `nil` where nobody knows yet.
+    var mediaType: MediaType? { pad?.currentCaps.flatMap { MediaType($0) } ?? guessedType(nil) }
+
     required init(instance: ElementInstance) {
         super.init(instance: instance)
         let pad = instance.addGhostPad("src")

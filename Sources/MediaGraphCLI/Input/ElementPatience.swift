@@ -1,0 +1,16 @@
+import MediaGraph
+
+/// Making and linking elements may ask servers and drivers, as GStreamer's element for X screens does, which connects when it is
+/// linked: one that hangs is told rather than waited for.
+enum ElementPatience {
+    /// `body` on another thread. It blocks; throws `timeOut` when `body` hasn't returned after ten seconds.
+    static func wait<Value: Sendable>(for body: @escaping @Sendable () throws -> Value) throws -> Value {
+        guard let result = DeviceCall().answer(within: 10_000, { Result(catching: body) }) else {
+            throw MediaGraphError.timeOut(
+                .init(
+                    "the description's elements", expected: "to be made and linked within ten seconds",
+                    actual: "one that waits for a server or a driver; `mediagraph doctor` says for which"))
+        }
+        return try result.get()
+    }
+}
