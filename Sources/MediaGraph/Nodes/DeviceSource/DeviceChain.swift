@@ -27,7 +27,10 @@ final class DeviceChain: Sendable {
     private let given = Mutex<(label: String, format: String)>(("", ""))
 
     /// What is made of the description; in NULL and in no bin yet. An X screen's element connects as soon as it is linked.
-    init(_ description: String, _ flow: DeviceFlow) throws(MediaGraphError) {
+    ///
+    /// - Parameter isOutlived: whether downstream goes on when the device has gone. The memory of PipeWire's buffers goes with it
+    ///   (0.3.65), though a sink may hold the last one: then its frames are copied.
+    init(_ description: String, isOutlived: Bool, _ flow: DeviceFlow) throws(MediaGraphError) {
         let expected = "a description of one source, such as \"v4l2src device=/dev/video0\""
         do { element = try Element(parsing: description) } catch {
             throw .invalidParameter(.init("source", expected: expected, actual: error.message))
@@ -38,6 +41,7 @@ final class DeviceChain: Sendable {
         self.device = device
         self.flow = flow
         capture = ScreenCapture(device)
+        if isOutlived, device.factoryName == "pipewiresrc" { try? device.setProperty("always-copy", to: true) }
         nameDevice()
     }
 

@@ -99,7 +99,7 @@ extension DeviceSourceElement {
         let chain = try ask(label, within: patience) { () throws(MediaGraphError) in
             let text = settings.source.isEmpty ? try DefaultDevice.text(settings.kind) : settings.source
             ScreenLosses.keepProcess(by: text)
-            let chain = try DeviceChain(text, flow)
+            let chain = try DeviceChain(text, isOutlived: settings.reconnect != .never, flow)
             if let camera { try chain.take(camera, besides: others) }
             return chain
         }
