@@ -49,12 +49,18 @@ extension DeviceSourceElement {
 
     func go(_ chain: DeviceChain, to state: State) {
         let milliseconds = state == .playing ? patience : DeviceSettings.closingPatience
+        demand(of: chain, within: milliseconds) { () throws(MediaGraphError) in
+            if !chain.go(to: state) { throw .deviceGone(.init(chain.label, actual: "it can't be started")) }
+        }
+    }
+
+    /// Of a device in its run: where it can't, or doesn't answer, it is lost.
+    private func demand(
+        of chain: DeviceChain, within milliseconds: UInt64,
+        _ step: @escaping @Sendable () throws(MediaGraphError) -> Void
+    ) {
         do throws(MediaGraphError) {
-            try ask(chain.label, within: milliseconds) { () throws(MediaGraphError) in
-                if !chain.go(to: state) { throw .deviceGone(.init(chain.label, actual: "it can't be started")) }
-            } late: {
-                chain.close()
-            }
+            try ask(chain.label, within: milliseconds, step, late: { chain.close() })
         } catch {
             position.withLock { if $0.loss == nil { $0.lose(error) } }
         }
@@ -75,15 +81,7 @@ extension DeviceSourceElement {
         switch giver {
         case .standIn(let element): element.sendEndOfStream()
         case .device(let chain):
-            do throws(MediaGraphError) {
-                try ask(chain.label, within: DeviceSettings.closingPatience) {
-                    _ = chain.element.sendEndOfStream()
-                } late: {
-                    chain.close()
-                }
-            } catch {
-                position.withLock { if $0.loss == nil { $0.lose(error) } }
-            }
+            demand(of: chain, within: DeviceSettings.closingPatience) { chain.element.sendEndOfStream() }
         case nil: break
         }
     }

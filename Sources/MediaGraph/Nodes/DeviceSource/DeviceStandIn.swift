@@ -5,8 +5,8 @@ import Synchronization
 ///
 /// Made by `devicesource` for one absence, and known to no factory.
 ///
-/// `@unchecked Sendable`: `next`, `hasBegun` and `isMakingUp` belong to the streaming thread; the rest is constant once it runs, atomic or behind
-/// locks.
+/// `@unchecked Sendable`: `next`, `hasBegun` and `isMakingUp` belong to the streaming thread; the rest is constant once it runs,
+/// atomic or behind locks.
 final class DeviceStandIn: PushSource, @unchecked Sendable {
     /// What it gives.
     enum Content: Sendable {
