@@ -92,6 +92,11 @@ struct JSONReporter: RunReporter {
         print(Start(title: title, nodes: rows.map { Node(name: $0.name, element: $0.element) }))
     }
 
+    mutating func starting(_ delay: RunFailure) {
+        print(
+            ProblemEvent(event: .warning, element: delay.element, factory: delay.factory, message: delay.message))
+    }
+
     mutating func progress(_ sample: ProgressSample) { print(Progress(sample)) }
 
     mutating func event(_ event: GraphEvent) {

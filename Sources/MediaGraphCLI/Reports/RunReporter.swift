@@ -6,6 +6,8 @@ protocol RunReporter: Sendable {
     var interval: Double { get }
     /// The graph is about to start.
     mutating func begin(_ title: String, _ rows: [ProgressSample.Row], _ subscriptions: [SessionSubscriptions])
+    /// It hasn't started for a while.
+    mutating func starting(_ delay: RunFailure)
     mutating func progress(_ sample: ProgressSample)
     mutating func event(_ event: GraphEvent)
     /// The graph was told something while it runs.
@@ -22,6 +24,7 @@ protocol RunReporter: Sendable {
 
 extension RunReporter {
     var hasReader: Bool { true }
+    mutating func starting(_ delay: RunFailure) { DiagnosticReport().warning(delay.text) }
     mutating func release() {}
     mutating func control(_ reply: ControlReply) { DiagnosticReport().control(reply) }
 }

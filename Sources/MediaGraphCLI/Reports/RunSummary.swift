@@ -93,11 +93,22 @@ struct RunFailure: Sendable {
 
     /// A start or a stop that doesn't return; `elements` are those that it waits for.
     init(hangingIn elements: [(name: String, factory: String?)], isStarting: Bool) {
+        self.init(elements, "hangs while \(isStarting ? "starting" : "stopping")")
+        if !isStarting { text += Self.advice }
+    }
+
+    /// A start that hasn't returned yet.
+    init(startingIn elements: [(name: String, factory: String?)], for time: Duration) {
+        self.init(elements, "is still starting after \(time.components.seconds) s")
+        text += "; a server or a driver that it waits for may hang: see `mediagraph doctor`"
+    }
+
+    private init(_ elements: [(name: String, factory: String?)], _ message: String) {
         let place = elements.first.map { name, factory in
             factory.map { name.hasPrefix($0) ? name : "\(name) (\($0))" } ?? name
         }
-        message = "hangs while \(isStarting ? "starting" : "stopping")"
-        text = "\(place ?? "the graph") \(message)" + (isStarting ? "" : Self.advice)
+        self.message = message
+        text = "\(place ?? "the graph") \(message)"
         (element, factory) = (elements.first?.name, elements.first?.factory)
     }
 

@@ -18,6 +18,8 @@ struct GraphRun {
     static let finishLimit = Duration.seconds(5)
     /// The same before the graph is PLAYING, when hardly anything flows that could be cut off.
     static let startLimit = Duration.seconds(1)
+    /// How long a start may take without a word.
+    static let startPatience = Duration.seconds(3)
     /// How long other branches' files have to be finished behind an error.
     static let fileLimit = Duration.seconds(1)
     /// How long a graph has to stop when it is forced to; then the program ends without it.
@@ -71,9 +73,14 @@ struct GraphRun {
         do throws(GraphError) {
             // Time counts from PLAYING on, but a graph that never comes to it mustn't outlive it by more than any other.
             let startAlarm = alarm(plus: Self.finishLimit, requester)
-            defer { startAlarm?.cancel() }
+            let delay = tellDelay(monitor)
+            defer {
+                startAlarm?.cancel()
+                delay.cancel()
+            }
             try await graph.start()
             startAlarm?.cancel()
+            delay.cancel()
             let timer = monitor.started()
             listen(monitor)
             let endAlarm = alarm(plus: .zero, requester)
@@ -84,6 +91,16 @@ struct GraphRun {
             return .success(try await graph.waitUntilEnd())
         } catch {
             return .failure(error)
+        }
+    }
+
+    /// Who waits for a start wants to know for what.
+    private func tellDelay(_ monitor: RunMonitor) -> Task<Void, any Error> {
+        Task { [graph] in
+            try await Task.sleep(for: Self.startPatience)
+            let elements = graph.elementsChangingState
+            // A file's first frames may take their time.
+            if !elements.isEmpty { monitor.starting(RunFailure(startingIn: elements, for: Self.startPatience)) }
         }
     }
 

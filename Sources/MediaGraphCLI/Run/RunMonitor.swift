@@ -17,6 +17,7 @@ final class RunMonitor: Sendable {
         var lastProgress: [ElementProgress] = []
         /// From before a forced stop.
         var frozen: [ElementProgress]?
+        var isFinishing = false
         var isOver = false
 
         /// Seconds since then.
@@ -47,6 +48,11 @@ final class RunMonitor: Sendable {
             state.lastProgress = progress
             state.reporter.begin(title, state.meter.total(progress, at: 0).rows, subscriptions)
         }
+    }
+
+    /// Whoever has asked for the end hears anyway what it waits for.
+    func starting(_ delay: RunFailure) {
+        queue.async { [self] in update { if !$0.isFinishing { $0.reporter.starting(delay) } } }
     }
 
     /// The graph is PLAYING. Returns what keeps the reports going.
@@ -82,7 +88,14 @@ final class RunMonitor: Sendable {
 
     func control(_ reply: ControlReply) { queue.async { [self] in update { $0.reporter.control(reply) } } }
 
-    func finishing(_ reason: StopReason) { queue.async { [self] in update { $0.reporter.finishing(reason) } } }
+    func finishing(_ reason: StopReason) {
+        queue.async { [self] in
+            update { state in
+                state.isFinishing = true
+                state.reporter.finishing(reason)
+            }
+        }
+    }
 
     /// Keeps the counters as they are for the last report: the graph is about to be stopped, which resets some.
     func freeze() {

@@ -45,6 +45,23 @@ import Testing
         #expect(program.errors.contains("\nerror: mark (preprocessor) hangs while starting\n"), "\(program.errors)")
     }
 
+    @Test("GR-3 a start that takes long says which element it waits for", arguments: ["--json", "--quiet"])
+    func delay(format: String) throws {
+        let folder = TemporaryFolder()
+        let program = try LiveProgram(
+            "run", format, "filesrc name=reader location=\(Self.pipe(in: folder)) ! fakesink")
+        #expect(program.waits { ($0.output + $0.errors).contains("is still starting after 3 s") })
+        program.send(SIGTERM)
+        #expect(program.end() == 143)
+        guard format == "--json" else {
+            let line = "warning: reader (filesrc) is still starting after 3 s; a server or a driver"
+            #expect(program.errors.contains(line), "\(program.errors)")
+            return
+        }
+        let warning = try #require(try RunEvent.all(program.output).first { $0.event == "warning" })
+        #expect(warning.element == "reader" && warning.message == "is still starting after 3 s")
+    }
+
     @Test("GR-3 --duration ends a graph that never starts, as a failure")
     func duration() throws {
         let folder = TemporaryFolder()
@@ -52,7 +69,8 @@ import Testing
             "run", "--json", "--duration", "1ms", "filesrc name=reader location=\(Self.pipe(in: folder)) ! fakesink")
         #expect(program.end() == 1)
         let events = try RunEvent.all(program.output)
-        #expect(events.map(\.reason) == [nil, "duration", nil, "forced"])
+        #expect(events.map(\.event) == ["start", "warning", "finishing", "error", "end"], "\(program.output)")
+        #expect(events.map(\.reason) == [nil, nil, "duration", nil, "forced"])
         #expect(events.first { $0.event == "error" }?.element == "reader")
     }
 
