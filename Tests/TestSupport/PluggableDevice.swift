@@ -45,6 +45,13 @@ public final class PluggableDevice: Sendable {
         set { current.withLock { $0 = newValue } }
     }
 
+    /// It says nothing, while closing it hangs.
+    public var isSilent: Bool {
+        get { silence.load(ordering: .relaxed) }
+        set { silence.store(newValue, ordering: .relaxed) }
+    }
+    private let silence = Atomic<Bool>(false)
+
     /// How many have had it open, and closed it.
     public let closings = Atomic<Int>(0)
 
@@ -135,6 +142,7 @@ class PluggableSource: PushSource, ConfigurableElement, @unchecked Sendable {
             next = end
             switch device?.state {
             case .silent: continue
+            case .stuckAtTheEnd where device?.isSilent == true: continue
             case .there, .stuckAtTheEnd, .stuckInPlay, .stuckInEnding: break
             default:
                 postError(.read, "Could not read from resource.")

@@ -8,6 +8,8 @@ import Synchronization
 /// looks at devices and has done. Once it has begun it goes on here, until its server is gone: then it has to be started anew, for
 /// it looks for no other.
 public enum PipeWireProvider {
+    static let factoryName = "pipewiredeviceprovider"
+
     /// The server's socket: a new server makes a new one.
     private struct Socket: Sendable, Equatable {
         private let file: UInt64
@@ -89,7 +91,7 @@ public enum PipeWireProvider {
         _ body: (UnsafeMutablePointer<GstDeviceProvider>, inout Socket?) -> Result
     ) -> Result? {
         kept.withLock { kept in
-            guard let provider = gst_device_provider_factory_get_by_name("pipewiredeviceprovider") else { return nil }
+            guard let provider = gst_device_provider_factory_get_by_name(factoryName) else { return nil }
             defer { gst_object_unref(provider) }
             return body(provider, &kept)
         }

@@ -1,23 +1,21 @@
 import Foundation
 import GStreamer
 
-/// One look at the machine's devices. It blocks: never in a Swift task.
+/// What providers and the X server say of devices, as a description has it. It blocks: never in a Swift task.
 package enum DeviceProbe {
-    static func list() -> [MediaDevice] { sorted(screens() + camerasAndSound()) }
-
-    /// Of sound servers and drivers. On the devices' queue.
-    static func camerasAndSound() -> [MediaDevice] {
-        let monitor = SharedDeviceMonitor.shared.hold()
-        defer { SharedDeviceMonitor.shared.release() }
-        let devices = monitor.devices
-        let nodes = devices.filter { $0.typeName == "GstPipeWireDevice" }
-            .compactMap { $0.properties?["node.name"] as String? }
-        let heard = onceEach(devices.compactMap { device($0, among: nodes) })
-        return heard + streamsInUse(besides: heard)
+    /// Those of one provider.
+    static func devices(_ devices: [Device]) -> [MediaDevice] {
+        let nodes = devices.compactMap { $0.properties?["node.name"] as String? }
+        return devices.compactMap { device($0, among: nodes) }
     }
 
-    /// As they are listed.
-    static func sorted(_ devices: [MediaDevice]) -> [MediaDevice] {
+    /// Those of all, as they are listed.
+    static func merged(_ devices: [MediaDevice], withSound: Bool) -> [MediaDevice] {
+        let heard = onceEach(devices)
+        return sorted(heard + (withSound ? streamsInUse(besides: heard) : []))
+    }
+
+    private static func sorted(_ devices: [MediaDevice]) -> [MediaDevice] {
         let order = MediaDevice.Kind.allCases
         func rank(_ device: MediaDevice) -> (Int, Int, Int, String) {
             (
@@ -40,7 +38,7 @@ package enum DeviceProbe {
 
     private static func isPipeWires(_ device: MediaDevice) -> Bool { device.text.hasPrefix("pipewire") }
 
-    /// - Parameter nodes: the names of all of PipeWire's.
+    /// - Parameter nodes: the names of PipeWire's, where it is one of those.
     private static func device(_ device: Device, among nodes: [String]) -> MediaDevice? {
         guard let kind = kind(device.deviceClass), let element = device.makeElement() else { return nil }
         let properties = device.properties
@@ -133,9 +131,14 @@ package enum DeviceProbe {
         return formats
     }
 
-    /// The screen that X clients of this process get; none where there is no server.
+    /// The X server that clients of this process get.
+    static var display: String? {
+        ProcessInfo.processInfo.environment["DISPLAY"].flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    /// Its screen; none where there is no server.
     static func screens() -> [MediaDevice] {
-        guard let display = ProcessInfo.processInfo.environment["DISPLAY"], !display.isEmpty,
+        guard let display,
             let formats = formats(ofScreen: display)
         else { return [] }
         return [

@@ -8,38 +8,33 @@ import Synchronization
 final class DeviceWatch: Sendable {
     private struct State: Sendable {
         var known: [MediaDevice.ID: MediaDevice] = [:]
+        /// Who hasn't answered, and was told of.
+        var silent: Set<String> = []
         var isStopped = false
         var isLooking = false
-        var holdsMonitor = false
         var places: Places?
     }
 
-    private let queue: DispatchQueue
+    private let queue = DispatchQueue(label: "mediagraph.devices.watch")
     private let state = Mutex(State())
     private let changed: @Sendable (DeviceChange) -> Void
 
-    init(on queue: DispatchQueue, _ changed: @escaping @Sendable (DeviceChange) -> Void) {
-        self.queue = queue
-        self.changed = changed
-    }
+    init(_ changed: @escaping @Sendable (DeviceChange) -> Void) { self.changed = changed }
 
     func start() {
-        SharedDeviceMonitor.shared.add({ [weak self] in self?.lookSoon() }, of: self)
+        DeviceLister.add({ [weak self] in self?.lookSoon() }, of: self)
+        for lister in DeviceLister.all { lister.hold() }
         queue.async { [self] in
-            guard !state.withLock({ $0.isStopped }) else { return }
-            _ = SharedDeviceMonitor.shared.hold()
-            state.withLock { $0.holdsMonitor = true }
             look()
             comparePlacesLater()
         }
     }
 
+    /// Once, behind `start`.
     func stop() {
         state.withLock { $0.isStopped = true }
-        SharedDeviceMonitor.shared.removeListener(of: self)
-        queue.async { [self] in
-            if state.withLock({ $0.holdsMonitor }) { SharedDeviceMonitor.shared.release() }
-        }
+        DeviceLister.removeListener(of: self)
+        for lister in DeviceLister.all { lister.release() }
     }
 
     /// A device often comes with several messages.
@@ -60,28 +55,34 @@ final class DeviceWatch: Sendable {
             defer { (state.isLooking, state.places) = (false, places) }
             return state.places
         }
-        if let before {
-            let areServersOthers = before.servers != places.servers
-            if areServersOthers || before.sound != places.sound { SharedDeviceMonitor.shared.restart() }
-            // One that has just come may not answer yet.
-            if areServersOthers { restartLater() }
+        // One that has just come may not answer yet.
+        if let before, before.servers != places.servers {
+            restartSoundServers()
+            restartLater()
         }
-        let now = DeviceProbe.list()
-        let (gone, come) = state.withLock { state in
-            let ids = Set(now.map(\.id))
+        let list = MediaDevices.listNow()
+        let (gone, come, silent) = state.withLock { state in
+            let ids = Set(list.devices.map(\.id))
             let gone = state.known.values.filter { !ids.contains($0.id) }.sorted { $0.path < $1.path }
-            let come = now.filter { state.known[$0.id] == nil }
-            state.known = Dictionary(now.map { ($0.id, $0) }) { first, _ in first }
-            return (gone, come)
+            let come = list.devices.filter { state.known[$0.id] == nil }
+            state.known = Dictionary(list.devices.map { ($0.id, $0) }) { first, _ in first }
+            let silent = list.unanswered.filter { !state.silent.contains($0.detail.subject) }
+            state.silent = Set(list.unanswered.map(\.detail.subject))
+            return (gone, come, silent)
         }
         for device in gone { changed(.removed(device)) }
         for device in come { changed(.added(device)) }
+        for error in silent { changed(.unanswered(error)) }
+    }
+
+    private func restartSoundServers() {
+        for lister in DeviceLister.all where lister.knows(.microphone) { lister.restart() }
     }
 
     private func restartLater() {
         queue.asyncAfter(deadline: .now() + 1) { [weak self] in
             guard let self, !state.withLock({ $0.isStopped }) else { return }
-            SharedDeviceMonitor.shared.restart()
+            restartSoundServers()
             look()
         }
     }

@@ -50,4 +50,6 @@ public enum DeviceChange: Sendable {
     /// It was there at first, or has come.
     case added(MediaDevice)
     case removed(MediaDevice)
+    /// A sound server, an X server or a driver doesn't answer: what it has isn't known until it does.
+    case unanswered(MediaGraphError)
 }

@@ -12,8 +12,9 @@ struct DevicesCommand: AsyncParsableCommand {
             Cameras are V4L2's and PipeWire's; microphones and speakers the sound server's, or ALSA's where there is no server; a \
             screen is the X server's that DISPLAY names. Programs that use a device are named where they can be seen.
 
-            With --json one object with "devices"; with --watch too a line for each that is there and for each change: event \
-            ("added" or "removed") and device. A device has kind, name, path, text, isDefault, isMonitor, formats and users.
+            With --json one object with "devices", and "unanswered" with an error for each server or driver that hangs; with \
+            --watch too a line for each device that is there and for each change: event ("added" or "removed") and device, or \
+            event "unanswered" and error. A device has kind, name, path, text, isDefault, isMonitor, formats and users.
 
             EXAMPLES
               mediagraph devices
@@ -22,7 +23,7 @@ struct DevicesCommand: AsyncParsableCommand {
 
             EXIT STATUS
               0    they were listed, or watched until Ctrl-C
-              1    a sound server, an X server or a driver doesn't answer
+              1    a sound server, an X server or a driver doesn't answer: the list lacks what it has
               64   the command line is wrong
             """)
 
@@ -34,16 +35,19 @@ struct DevicesCommand: AsyncParsableCommand {
 
     private struct List: Encodable {
         var devices: [MediaDevice]
+        var unanswered: [String]
     }
 
     private struct Change: Encodable {
         var event: String
-        var device: MediaDevice
+        var device: MediaDevice?
+        var error: String?
 
         init(_ change: DeviceChange) {
             switch change {
             case .added(let device): (event, self.device) = ("added", device)
             case .removed(let device): (event, self.device) = ("removed", device)
+            case .unanswered(let error): (event, self.error) = ("unanswered", "\(error)")
             }
         }
     }
@@ -52,18 +56,22 @@ struct DevicesCommand: AsyncParsableCommand {
         let width = Terminal.textWidth(.standardOutput)
         let text = DevicesText(style: Style(for: .standardOutput), width: width)
         guard watch else {
-            let devices = try await list()
-            if json { JSONLine.print(List(devices: devices)) } else { write(text.list(devices)) }
+            let list = await MediaDevices.list()
+            if json {
+                JSONLine.print(List(devices: list.devices, unanswered: list.unanswered.map { "\($0)" }))
+            } else {
+                write(text.list(list.devices))
+            }
+            for error in list.unanswered { DiagnosticReport(printsJSON: json).error("\(error)") }
+            if !list.unanswered.isEmpty { throw ExitStatus.failure.exitCode }
             return
         }
-        // What hangs is to be told; the changes would only never come.
-        _ = try await list()
-        let changes = MediaDevices.changes
         // Where there is nothing yet it would look as if it hung.
         if !json, isatty(STDERR_FILENO) == 1 { StandardStreams.printError("watching for devices, Ctrl-C ends it") }
         let reading = Task {
-            for await change in changes {
-                let isRead = json ? JSONLine.print(Change(change)) : write(text.change(change))
+            for await change in MediaDevices.changes {
+                let isRead =
+                    if json { JSONLine.print(Change(change)) } else { tell(change, text) }
                 if !isRead { break }
             }
         }
@@ -72,10 +80,14 @@ struct DevicesCommand: AsyncParsableCommand {
         withExtendedLifetime(signals) {}
     }
 
-    private func list() async throws -> [MediaDevice] {
-        do { return try await MediaDevices.list() } catch {
-            DiagnosticReport(printsJSON: json).error("\(error)")
-            throw ExitStatus.failure.exitCode
+    /// False when nobody reads it any more.
+    private func tell(_ change: DeviceChange, _ text: DevicesText) -> Bool {
+        switch change {
+        case .added(let device): return write(text.added(device))
+        case .removed(let device): return write(text.removed(device))
+        case .unanswered(let error):
+            DiagnosticReport().warning("\(error)")
+            return true
         }
     }
 

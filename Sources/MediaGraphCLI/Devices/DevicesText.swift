@@ -15,12 +15,11 @@ struct DevicesText {
     }
 
     /// `+ camera  USB Camera  v4l2src device=/dev/video0`
-    func change(_ change: DeviceChange) -> String {
-        let (sign, device, face): (String, MediaDevice, Style.Face) =
-            switch change {
-            case .added(let device): ("+", device, .good)
-            case .removed(let device): ("-", device, .warning)
-            }
+    func added(_ device: MediaDevice) -> String { change(device, "+", .good) }
+
+    func removed(_ device: MediaDevice) -> String { change(device, "-", .warning) }
+
+    private func change(_ device: MediaDevice, _ sign: String, _ face: Style.Face) -> String {
         let kind = TextWidth.padded(device.kind.rawValue, to: 10)
         return "\(style.paint(sign, face)) \(kind)  \(TextWidth.printable(device.name))  "
             + style.paint(TextWidth.printable(device.text), .name)

@@ -41,7 +41,7 @@ enum DeviceFamily {
     /// `nil` where nothing is wrong. It blocks, but no longer than five seconds.
     func finding(_ opened: OpenedElement) -> Finding? {
         if !Self.hanging.withLock({ $0.contains(self) }) {
-            if let answer = DeviceCall().answer(within: 5000, { ask(opened) }) { return answer }
+            if let answer = DeviceCall({ ask(opened) }).answer(within: 5000) { return answer }
             Self.hanging.withLock { _ = $0.insert(self) }
         }
         let (who, mend) = hang
@@ -113,8 +113,8 @@ enum DeviceFamily {
     private func soundDevice(_ name: String, _ factory: String) -> Finding? {
         // Numbers and names such as @DEFAULT_SOURCE@ are the server's own.
         guard !name.isEmpty, Int(name) == nil, !name.hasPrefix("@") else { return nil }
-        // Where the list can't be had it is a server's fault that isn't this one.
-        let known = ((try? MediaDevices.listNow(.microphone)) ?? []).filter { $0.text.hasPrefix("\(factory) ") }
+        let list = MediaDevices.listNow(factory.hasSuffix("sink") ? .speaker : .microphone)
+        let known = list.devices.filter { $0.text.hasPrefix("\(factory) ") }
         guard !known.isEmpty, !known.contains(where: { $0.path == name }) else { return nil }
         return Finding(
             problem: "the sound server has no device \(name) for \(factory)",

@@ -28,7 +28,12 @@ enum ElementFinding {
     /// Where no device of a kind was found, for this reason.
     static func none(of kind: DeviceKind, _ reason: MediaGraphError) -> Finding {
         guard case .noDevice = reason else {
-            let family: DeviceFamily = kind == .screen ? .x : .anySound
+            let family: DeviceFamily =
+                switch kind {
+                case .screen: .x
+                case .microphone: .anySound
+                case .camera: reason.detail.subject.hasPrefix("PipeWire") ? .pipewire : .camera
+                }
             return Finding(problem: "\(reason)", mend: family.hang.mend)
         }
         return switch kind {
@@ -41,7 +46,7 @@ enum ElementFinding {
     }
 
     private static var microphoneMend: String {
-        guard let monitor = try? MediaDevices.listNow(.microphone).first(where: { $0.kind == .microphone }) else {
+        guard let monitor = MediaDevices.listNow(.microphone).devices.first else {
             return DeviceFamily.alsaMend
         }
         return "plug one in; what a speaker plays is devicesource source=\(DescriptionText.quoted(monitor.text))"

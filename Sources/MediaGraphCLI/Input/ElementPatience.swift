@@ -5,7 +5,7 @@ import MediaGraph
 enum ElementPatience {
     /// `body` on another thread. It blocks; throws `timeOut` when `body` hasn't returned after ten seconds.
     static func wait<Value: Sendable>(for body: @escaping @Sendable () throws -> Value) throws -> Value {
-        guard let result = DeviceCall().answer(within: 10_000, { Result(catching: body) }) else {
+        guard let result = DeviceCall({ Result(catching: body) }).answer(within: 10_000) else {
             throw MediaGraphError.timeOut(
                 .init(
                     "the description's elements", expected: "to be made and linked within ten seconds",

@@ -23,7 +23,7 @@ import Testing
         let run = try DeviceRun("reconnect=slate", .stuck, name: "hangs-then-is-there")
         try await run.graph.start()
         #expect(waitUntil { run.slates >= 60 })
-        // It isn't tried again as long as it hasn't answered.
+        // It isn't tried again for a while.
         #expect(run.device.openings.load(ordering: .relaxed) == 1)
         run.device.state = .there
         #expect(waitUntil { run.back.count == 1 })
@@ -48,6 +48,44 @@ import Testing
         run.device.state = .missing
         let openings = run.device.openings.load(ordering: .relaxed)
         #expect(waitUntil { run.device.closings.load(ordering: .relaxed) == openings })
+    }
+
+    @Test("DV-2 the devices of a graph are opened at the same time, where it can go on without them")
+    func opensTogether() async throws {
+        let first = PluggableDevice("opens together 1", .stuck)
+        let second = PluggableDevice("opens together 2", .stuck)
+        let graph = try Graph(
+            [first, second].map {
+                "devicesource reconnect=slate source=\"testcamera device=\\\"\($0.name)\\\"\" ! fakesink sync=false"
+            }.joined(separator: "  "))
+        let events = Log<GraphEvent>()
+        graph.listen(Graph.Listener { events.add($0) })
+        let starting = Task { try await graph.start() }
+        // Each hangs until the other is being opened.
+        for (device, other) in [(first, second), (second, first)] {
+            #expect(waitUntil { other.openings.load(ordering: .relaxed) == 1 })
+            device.state = .there
+        }
+        try await starting.value
+        #expect(!events.all.contains { if case .deviceLost = $0 { true } else { false } }, "\(events.all)")
+        await graph.stop()
+    }
+
+    @Test("DV-2 another device is looked for while one that was left behind still hangs")
+    func triesWhileOneHangs() async throws {
+        let run = try DeviceRun("reconnect=slate stall-timeout=200")
+        try await run.graph.start()
+        #expect(run.deviceGives())
+        // What is closed never comes to its end; what is opened meanwhile works.
+        run.device.state = .stuckAtTheEnd
+        run.device.isSilent = true
+        #expect(waitUntil { run.lost.count == 1 })
+        run.device.isSilent = false
+        #expect(waitUntil { run.back.count == 1 })
+        #expect(run.device.closings.load(ordering: .relaxed) == 0)
+        run.device.state = .there
+        #expect(waitUntil { run.device.closings.load(ordering: .relaxed) == 1 })
+        await run.graph.stop()
     }
 
     @Test("DV-2 a graph whose device isn't there ends when it is asked to, also when it is asked again meanwhile")

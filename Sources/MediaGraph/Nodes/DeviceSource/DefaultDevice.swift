@@ -2,15 +2,20 @@ import GStreamer
 
 /// The device of a kind that is used where none is named.
 package enum DefaultDevice {
-    /// Its description. It blocks.
-    package static func text(_ kind: DeviceKind) throws(MediaGraphError) -> String {
-        let all = try MediaDevices.listNow(kind.kind).filter { $0.kind == kind.kind }
-        let devices = all.filter { !$0.isMonitor }
-        guard let device = devices.first(where: { $0.isDefault == true }) ?? devices.first else {
+    /// Its description. It blocks, but no longer than so many milliseconds.
+    package static func text(
+        _ kind: DeviceKind, within milliseconds: UInt64 = MediaDevices.patience
+    ) throws(MediaGraphError) -> String {
+        let list = MediaDevices.listNow(kind.kind, within: milliseconds)
+        let devices = list.devices.filter { !$0.isMonitor }
+        if let device = devices.first(where: { $0.isDefault == true }) { return device.text }
+        // Who hasn't answered may have the default one.
+        if let error = list.unanswered.first { throw error }
+        guard let device = devices.first else {
             throw .noDevice(
                 .init(
                     "a \(kind.nick)", expected: "one that is plugged in; `mediagraph devices` lists what there is",
-                    actual: all.isEmpty ? "none" : "only what speakers play"))
+                    actual: list.devices.isEmpty ? "none" : "only what speakers play"))
         }
         return device.text
     }

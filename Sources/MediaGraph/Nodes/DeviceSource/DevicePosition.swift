@@ -15,11 +15,18 @@ struct DevicePosition: Sendable {
     /// A tried device's first buffer waits.
     var hasArrived = false
     /// What the device is being asked.
-    var call: DeviceCall?
+    var call: (any AbandonableCall)?
     /// It hasn't answered, and a thread that was left behind has the chain's elements.
     var isLeft = false
-    /// How many devices that were left behind haven't answered: until they have, there is no use in another attempt.
+    /// How many devices that were left behind haven't answered, each with a thread.
     var unanswered = 0
+    /// Opens the device while the graph's other elements open theirs.
+    var opening: NativeThread?
+    /// It couldn't, and isn't waited for.
+    var isHopeless = false
+    /// Until when a graph that starts, and can go on without the device, waits for it, in monotonic nanoseconds; `nil` when it
+    /// doesn't start.
+    var startEnd: UInt64?
     /// What became of `chain`.
     var loss: MediaGraphError?
     /// What is given meanwhile.
@@ -81,6 +88,14 @@ struct DevicePosition: Sendable {
         if ending == .told, standIn == nil { ending = .asked }
     }
 
+    /// Nanoseconds until the next attempt. One that hangs may do so for ever, while another of its name is there.
+    var pause: UInt64 {
+        let second: UInt64 = 1_000_000_000
+        return unanswered <= 0 ? second : min(second << UInt64(unanswered + 1), 32 * second)
+    }
+
+    private static let mostUnanswered = 10
+
     enum Job: Sendable {
         case leave(MediaGraphError)
         case attempt
@@ -98,7 +113,7 @@ struct DevicePosition: Sendable {
         guard !isMoving, !isOver, node == .playing else { return (nil, nil) }
         func wait(until time: UInt64) -> (Job?, Int64?) { (nil, Int64((time - now) / 1000) + 1) }
         guard let chain else {
-            guard unanswered <= 0, ending == .none else { return (nil, nil) }
+            guard unanswered < Self.mostUnanswered, ending == .none else { return (nil, nil) }
             return now >= nextTry ? (.attempt, nil) : wait(until: nextTry)
         }
         if isTrying {

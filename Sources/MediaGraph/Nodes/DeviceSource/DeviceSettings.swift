@@ -46,8 +46,12 @@ struct DeviceSettings: Sendable {
     /// Milliseconds that a device has to answer who opens it, and to give something: one that wakes up takes longer than the
     /// pictures of one that runs.
     static let leastPatience: UInt64 = 5000
-    /// The same where a graph is to start that can go on without the device.
+    /// The same where a graph is to start that can go on without the device: for all that it is asked.
     static let startPatience: UInt64 = 2000
+    /// Each answer may take as long, whatever the ones before took.
+    static let leastStartPatience: UInt64 = 1000
     /// Where it is to be closed: less than a graph has to stop.
     static let closingPatience: UInt64 = 1500
+    /// The same in a graph that goes on: its stand-in waits for that.
+    static let leavingPatience: UInt64 = 500
 }

@@ -2,11 +2,13 @@ import GStreamer
 
 /// What the device is asked, and what becomes of it when it doesn't answer.
 extension DeviceSourceElement {
-    /// Milliseconds that the device has.
+    /// Milliseconds that the device has for its next answer.
     var patience: UInt64 {
-        let isStart = position.withLock { $0.thread == nil }
-        return isStart && policy != .never
-            ? DeviceSettings.startPatience : max(settings.current.stallTimeout, DeviceSettings.leastPatience)
+        let startEnd = position.withLock { $0.startEnd }
+        guard let startEnd else { return max(settings.current.stallTimeout, DeviceSettings.leastPatience) }
+        let left = (startEnd - min(startEnd, monotonicNanoseconds())) / 1_000_000
+        // In tenths of a second: it is told.
+        return max((left + 99) / 100 * 100, DeviceSettings.leastStartPatience)
     }
 
     /// A step of a chain's. Throws what the device's elements said when they couldn't, which says more than the step's error.
@@ -29,14 +31,14 @@ extension DeviceSourceElement {
         _ label: String, within milliseconds: UInt64,
         _ question: @escaping @Sendable () throws(MediaGraphError) -> Answer, late: @escaping @Sendable () -> Void = {}
     ) throws(MediaGraphError) -> Answer {
-        let call = DeviceCall()
-        position.withLock { $0.call = call }
-        let answer = call.answer(within: milliseconds) {
+        let call = DeviceCall {
             Result { () throws(MediaGraphError) in try question() }
         } late: { [position] _ in
             late()
-            position.withLock { $0.unanswered -= 1 }
+            position.withLock { ($0.unanswered, $0.nextTry) = ($0.unanswered - 1, 0) }
         }
+        position.withLock { $0.call = call }
+        let answer = call.answer(within: milliseconds)
         position.withLock { position in
             position.call = nil
             if answer == nil { (position.isLeft, position.unanswered) = (true, position.unanswered + 1) }
@@ -71,6 +73,8 @@ extension DeviceSourceElement {
     func endStream() {
         let giver = position.withLock { position in
             if position.ending == .none { position.ending = .asked }
+            // Whether the device is back doesn't matter any more.
+            if position.standIn != nil { position.call?.abandon() }
             return position.takeEnding()
         }
         tell(end: giver)

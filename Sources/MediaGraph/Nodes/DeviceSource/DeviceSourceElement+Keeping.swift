@@ -6,19 +6,54 @@ import GStreamer
 /// keeper's own, which waits for the device's failure or return. A state that is asked for meanwhile is the keeper's to reach.
 extension DeviceSourceElement {
     var policy: ReconnectPolicy { settings.current.reconnect }
-    private static let second: UInt64 = 1_000_000_000
     /// Microseconds that a stop leaves to a change that goes on.
     private static let grace: Int64 = 500_000
 
     // MARK: From NULL to PAUSED
 
-    /// NULL→READY: opens the device. False where it can't be, and isn't waited for.
+    /// NULL→READY: opens the device. False where it can't be, and isn't waited for. A graph that can go on without it opens all
+    /// of its devices at the same time.
     func open() -> Bool {
-        position.withLock { $0.node = .ready }
-        do throws(MediaGraphError) {
-            try openChain(isHeld: false)
-            return true
-        } catch { return missing(error) }
+        position.withLock { ($0.node, $0.isHopeless) = (.ready, false) }
+        guard policy != .never else {
+            openFirst()
+            return !position.withLock { $0.isHopeless }
+        }
+        limitStart()
+        position.withLock { position in
+            // It ends before the element leaves READY.
+            position.opening = NativeThread("devicesource") { [element] in
+                withExtendedLifetime(element) { self.openFirst() }
+            }
+        }
+        return true
+    }
+
+    /// From here on a graph that can go on without the device waits for it only so long.
+    private func limitStart() {
+        guard policy != .never else { return }
+        position.withLock { position in
+            position.startEnd =
+                position.startEnd ?? monotonicNanoseconds() + DeviceSettings.startPatience * 1_000_000
+        }
+    }
+
+    private func openFirst() {
+        do throws(MediaGraphError) { try openChain(isHeld: false) } catch {
+            let isFine = missing(error)
+            position.withLock { $0.isHopeless = !isFine }
+        }
+    }
+
+    /// Before anything else happens to it. False where the device can't be opened, and isn't waited for.
+    func finishOpening(isWanted: Bool) -> Bool {
+        let (opening, call) = position.withLock { position in
+            defer { position.opening = nil }
+            return (position.opening, position.call)
+        }
+        if !isWanted { call?.abandon() }
+        opening?.join()
+        return !position.withLock { $0.isHopeless }
     }
 
     /// What can't ever work is an error, whatever the policy.
@@ -35,11 +70,13 @@ extension DeviceSourceElement {
 
     /// READY→PAUSED: what is downstream is known now, and with it the format.
     func begin() -> Bool {
+        limitStart()
         position.withLock { position in
             position.node = .paused
             (position.isOver, position.ending, position.lostAt, position.nextTry) = (false, .none, nil, 0)
         }
         do throws(MediaGraphError) {
+            // A run before this one closed it.
             if position.withLock({ $0.chain == nil && $0.loss == nil }) { try openChain(isHeld: false) }
             if let chain = position.withLock({ $0.chain }) {
                 let formats = try ask(chain) { chain.askFormats() }
@@ -51,6 +88,7 @@ extension DeviceSourceElement {
             guard missing(error) else { return false }
         }
         if position.withLock({ $0.chain }) == nil {
+            position.withLock { if $0.unanswered > 0 { $0.nextTry = monotonicNanoseconds() + $0.pause } }
             standIn(from: nil, position.withLock { $0.loss } ?? .noDevice(.init(position.withLock { $0.label })))
             followStates()
         }
@@ -64,11 +102,7 @@ extension DeviceSourceElement {
     private func openChain(isHeld: Bool) throws(MediaGraphError) {
         let chain: DeviceChain
         do throws(MediaGraphError) { chain = try makeChain(isHeld: isHeld) } catch {
-            position.withLock { position in
-                position.loss = error
-                // Nobody knows another name for a default that there isn't.
-                if position.label.isEmpty { position.label = error.detail.subject }
-            }
+            position.withLock { $0.loss = error }
             throw error
         }
         chain.add(to: self)
@@ -95,9 +129,15 @@ extension DeviceSourceElement {
         let flow = DeviceFlow(isHeld: isHeld, tellsStatus: isOff, statistics) { event in
             node.tell { $0.flowed(event) }
         }
+        let patience = patience
+        // Who has others' devices to tell may hang, and those be found all the same.
+        let listPatience = patience - min(patience / 2, 1000)
         let label = settings.source.isEmpty ? "the default \(settings.kind.nick)" : settings.source
+        // What it says of itself is better, when it is there.
+        position.withLock { if $0.label.isEmpty { $0.label = label } }
         let chain = try ask(label, within: patience) { () throws(MediaGraphError) in
-            let text = settings.source.isEmpty ? try DefaultDevice.text(settings.kind) : settings.source
+            let text =
+                settings.source.isEmpty ? try DefaultDevice.text(settings.kind, within: listPatience) : settings.source
             ScreenLosses.keepProcess(by: text)
             let chain = try DeviceChain(text, isOutlived: settings.reconnect != .never, flow)
             if let camera { try chain.take(camera, besides: others) }
@@ -119,12 +159,12 @@ extension DeviceSourceElement {
         return chain
     }
 
-    private func dropChain() {
+    private func dropChain(within milliseconds: UInt64 = DeviceSettings.closingPatience) {
         let (chain, wasLeft) = position.withLock { ($0.chain, $0.isLeft) }
         if let chain {
             chain.flow.cut()
             // The node's own until then: what it says while it is taken down is known for its.
-            if !wasLeft { try? ask(chain.label, within: DeviceSettings.closingPatience) { chain.close() } }
+            if !wasLeft { try? ask(chain.label, within: milliseconds) { chain.close() } }
             chain.remove(from: self, stops: !position.withLock { $0.isLeft })
         }
         position.withLock { position in
@@ -136,6 +176,8 @@ extension DeviceSourceElement {
 
     /// Brings all to the node's state; what the keeper has in its hands it brings there itself.
     func follow(_ state: State) -> Bool {
+        if state == .playing { limitStart() }
+        defer { position.withLock { $0.startEnd = nil } }
         let isMine = position.withLock { position in
             position.node = state
             if state == .playing { position.chain?.flow.touch() }
@@ -194,11 +236,14 @@ extension DeviceSourceElement {
         dropChain()
         position.withLock { position in
             (position.caps, position.exactCaps, position.loss, position.latency) = (nil, nil, nil, .zero)
+            position.startEnd = nil
         }
     }
 
     func close() {
-        position.withLock { position in (position.node, position.camera, position.firstSource) = (.null, nil, nil) }
+        position.withLock { position in
+            (position.node, position.camera, position.firstSource, position.startEnd) = (.null, nil, nil, nil)
+        }
         dropChain()
     }
 
@@ -268,14 +313,14 @@ extension DeviceSourceElement {
         chain?.flow.cut()
         let silence = chain?.flow.silence ?? 0
         let now = element.currentRunningTime?.nanoseconds ?? 0
-        dropChain()
+        dropChain(within: DeviceSettings.leavingPatience)
         // By when its threads have ended; of a device that doesn't stamp, as PipeWire's, by when something came.
         let lostAt = chain?.flow.end
         let time = lostAt ?? ClockTime(nanoseconds: now - min(now, silence))
         position.withLock { position in
             position.caps = caps?.continuable ?? position.caps
             position.exactCaps = caps ?? position.exactCaps
-            position.nextTry = monotonicNanoseconds() + Self.second
+            position.nextTry = monotonicNanoseconds() + position.pause
         }
         standIn(from: lostAt, at: time, loss)
     }
@@ -341,7 +386,7 @@ extension DeviceSourceElement {
         Self.log.log(.debug, element, "still away: \(loss.map { "\($0)" } ?? "it can be opened, but says nothing")")
         position.withLock { $0.loss = loss ?? .deviceGone(.init($0.label, actual: "it says nothing")) }
         dropChain()
-        position.withLock { $0.nextTry = monotonicNanoseconds() + Self.second }
+        position.withLock { $0.nextTry = monotonicNanoseconds() + $0.pause }
     }
 
     private func comeBack() {

@@ -1,0 +1,144 @@
+import Dispatch
+import GStreamer
+import Synchronization
+
+/// Who knows of devices: one of GStreamer's device providers, or the X server.
+///
+/// Each is asked on a queue of its own: where one hangs, the others' devices are known all the same. A provider runs while
+/// somebody looks at its devices.
+final class DeviceLister: Sendable {
+    struct Answer: Sendable {
+        var devices: [MediaDevice] = []
+        /// The providers whose devices these are, too.
+        var hiddenProviders: [String] = []
+    }
+
+    private struct Use: Sendable {
+        var holders = 0
+        var isStarted = false
+    }
+
+    static let all = DeviceProvider.all.map { DeviceLister($0) } + [DeviceLister(nil)]
+
+    /// `nil` for the X server.
+    let provider: DeviceProvider?
+    private let queue: DispatchQueue
+    /// Touched on the queue.
+    private let use = Mutex(Use())
+    /// How many that asked haven't been answered: whoever asks next would wait behind them.
+    private let unanswered = BlockingMonitor(0)
+
+    private init(_ provider: DeviceProvider?) {
+        self.provider = provider
+        queue = DispatchQueue(label: "mediagraph.devices.\(provider?.factoryName ?? "screens")")
+        provider?.onChange { Self.tell() }
+    }
+
+    /// For people.
+    var name: String { provider?.longName ?? "the X server \(DeviceProbe.display ?? "")" }
+
+    func knows(_ kind: MediaDevice.Kind) -> Bool {
+        switch kind {
+        case .camera: provider?.knowsVideo ?? false
+        case .microphone, .speaker: provider?.knowsAudio ?? false
+        case .screen: provider == nil
+        }
+    }
+
+    // MARK: Asking
+
+    /// Each at the same time. It blocks, but no longer than so many milliseconds: `nil` for who hasn't answered by then.
+    static func ask(_ listers: [DeviceLister], within milliseconds: UInt64) -> [(lister: DeviceLister, answer: Answer?)]
+    {
+        let calls = listers.map { lister in lister.unanswered.withLock { $0 <= 0 } ? lister.call() : nil }
+        let deadline = monotonicNanoseconds() + milliseconds * 1_000_000
+        return zip(listers, calls).map { lister, call in
+            guard let call else { return (lister, nil) }
+            let now = monotonicNanoseconds()
+            let answer = call.answer(within: now < deadline ? (deadline - now) / 1_000_000 : 0)
+            if answer == nil { lister.unanswered.withLock { $0 += 1 } }
+            return (lister, answer)
+        }
+    }
+
+    private func call() -> DeviceCall<Answer> {
+        DeviceCall {
+            self.queue.sync { self.look() }
+        } late: { _ in
+            self.unanswered.withLock { $0 -= 1 }
+            Self.tell()
+        }
+    }
+
+    private func look() -> Answer {
+        guard let provider else { return Answer(devices: DeviceProbe.screens()) }
+        begin()
+        defer { end() }
+        // One that can't be started has no server to ask.
+        guard use.withLock({ $0.isStarted }) || !provider.watches else { return Answer() }
+        return Answer(devices: DeviceProbe.devices(provider.devices), hiddenProviders: provider.hiddenProviders)
+    }
+
+    // MARK: Running
+
+    /// It tells listeners what comes and goes, until `release`.
+    func hold() { queue.async { self.begin() } }
+
+    func release() { queue.async { self.end() } }
+
+    /// The provider of a sound server that has ended looks for no other by itself.
+    func restart() {
+        queue.async { [self] in
+            guard use.withLock({ $0.holders > 0 }) else { return }
+            stop()
+            start()
+        }
+    }
+
+    private func begin() {
+        use.withLock { $0.holders += 1 }
+        start()
+    }
+
+    private func end() {
+        let isUnused = use.withLock { use in
+            use.holders -= 1
+            return use.holders == 0
+        }
+        if isUnused { stop() }
+    }
+
+    /// Only one that watches is started: ALSA's would keep the list of that moment.
+    private func start() {
+        guard let provider, provider.watches, !use.withLock({ $0.isStarted }) else { return }
+        let isStarted = provider.start()
+        use.withLock { $0.isStarted = isStarted }
+    }
+
+    private func stop() {
+        let wasStarted = use.withLock { use in
+            defer { use.isStarted = false }
+            return use.isStarted
+        }
+        if wasStarted { provider?.stop() }
+    }
+
+    // MARK: Telling
+
+    /// A structure: a bare closure that is read from behind a lock comes back wrapped once more each time.
+    private struct Listener: Sendable {
+        var changed: @Sendable () -> Void
+    }
+    private static let listeners = Mutex<[ObjectIdentifier: Listener]>([:])
+
+    /// `changed` is called on any thread when it is worth to ask again.
+    static func add(_ changed: @escaping @Sendable () -> Void, of owner: AnyObject) {
+        listeners.withLock { $0[ObjectIdentifier(owner)] = Listener(changed: changed) }
+    }
+
+    static func removeListener(of owner: AnyObject) {
+        listeners.withLock { $0[ObjectIdentifier(owner)] = nil }
+    }
+
+    private static func tell() { for listener in listeners.withLock({ Array($0.values) }) { listener.changed() } }
+}
