@@ -24,3 +24,18 @@ extension Element {
         if sink.pointee.have_preroll == 0, sink.pointee.eos == 0 { gst_element_lost_state(element) }
     }
 }
+
+extension Pipeline {
+    /// Once a live pipeline was asked to play: from now on each sink plays as soon as it has its first buffer.
+    ///
+    /// GStreamer has those that have theirs wait in PAUSED until all others have, too: a stream that hasn't begun, of a device
+    /// or a user that isn't there yet, would hold every other one.
+    public func letSinksPlayAlone() {
+        let type = gst_base_sink_get_type()
+        for sink in allElements
+        where g_type_check_instance_is_a(sink.raw.assumingMemoryBound(to: GTypeInstance.self), type) != 0 {
+            // Where it waits for its first buffer, that takes it through PAUSED.
+            if sink.state != .playing { sink.setState(.playing) }
+        }
+    }
+}

@@ -116,6 +116,7 @@ public final class Graph: Sendable {
         // What failed isn't tried twice.
         let result =
             paused == .failure || !screens.confirm() ? StateChangeResult.failure : pipeline.setState(.playing)
+        if result != .failure, isLive { pipeline.letSinksPlayAlone() }
         if result != .failure, !stock.startSend() { return }
         switch result {
         case .failure:

@@ -105,6 +105,35 @@ import Testing
 
     private func send(_ frame: consuming OutgoingFrame, with sender: VideoSender) throws { try sender.send(frame) }
 
+    @Test("VS-1 a user who isn't there holds no other sink of the graph, and is shown when he comes")
+    func holdsNobody() async throws {
+        let graph = try Graph(
+            """
+            mediasession name=call room="\(#function)" user=alice
+            call.video_bob ! videoconvert ! fakesink  call.video_carol ! videoconvert ! fakesink name=carol
+            videotestsrc is-live=true ! fakesink name=other
+            """)
+        let frames = Log<ClockTime>()
+        try graph.element("other").staticPad("sink")?.observeBuffers { frames.add($0.presentationTimestamp ?? .zero) }
+        try await graph.start()
+        #expect(waitUntil { frames.all.count >= 10 })
+        let seen = Log<ClockTime>()
+        try graph.element("carol").staticPad("sink")?.observeBuffers { seen.add($0.presentationTimestamp ?? .zero) }
+        let (carol, source) = try publisher("carol", room: "\"\(#function)\"")
+        try await carol.start()
+        #expect(
+            waitUntil {
+                // One that is sent before the session reads is lost.
+                try? Self.send(source)
+                return !seen.all.isEmpty
+            })
+        guard case .endOfStream = await graph.finish() else {
+            Issue.record("it didn't end by itself")
+            return
+        }
+        await carol.stop()
+    }
+
     @Test("SE-4 a reader that is stuck costs the others no frame, nor the sender its pace")
     func stuckReader() async throws {
         let room = "\"\(#function)\""
