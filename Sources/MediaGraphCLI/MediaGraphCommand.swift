@@ -37,6 +37,7 @@ struct MediaGraphCommand: AsyncParsableCommand {
             end(with: error)
         }
         StandardStreams.exitIfOutputIsLost()
+        leaveCalls(0)
     }
 
     /// As argument-parser's own `exit(withError:)`, which doesn't see when help can't be written.
@@ -47,7 +48,15 @@ struct MediaGraphCommand: AsyncParsableCommand {
             StandardStreams.write(text + "\n", to: code.isSuccess ? .standardOutput : .standardError)
         }
         StandardStreams.exitIfOutputIsLost()
+        leaveCalls(code.rawValue)
         exit(withError: code)
+    }
+
+    /// What a server or a driver that hangs was asked is left behind, but not for destructors to meet.
+    private static func leaveCalls(_ status: Int32) {
+        guard DeviceCalls.areUnderWay else { return }
+        fflush(nil)
+        _exit(status)
     }
 
     /// To argument-parser a mistyped subcommand is just an argument too many.

@@ -2,8 +2,8 @@ import CGStreamer
 
 /// One of GStreamer's device providers: V4L2's, PulseAudio's, ALSA's, PipeWire's. There is one of each in a process.
 ///
-/// Each asks a server or drivers, and waits for them: never in a Swift task, and several that hold up each other only where
-/// they are asked on one thread. `GstDeviceMonitor` does that.
+/// Each asks a server or drivers, and waits for them: never in a Swift task. `GstDeviceMonitor` asks one behind the other, so
+/// that one that hangs holds up all; here each may be asked on a thread of its own.
 public final class DeviceProvider: ObjectReference, @unchecked Sendable {
     // `@unchecked Sendable`: as its superclass; the provider locks.
     private var provider: UnsafeMutablePointer<GstDeviceProvider> {

@@ -1,4 +1,5 @@
 import GStreamer
+import Synchronization
 
 /// What a driver or a server is asked, which may never answer: on a thread that can be left behind. Whoever asks, and whoever
 /// waits for him, as a graph for its elements' states, waits only so long.
@@ -15,7 +16,9 @@ package final class DeviceCall<Answer: Sendable>: AbandonableCall, Sendable {
     package init(
         _ question: @escaping @Sendable () -> Answer, late: @escaping @Sendable (Answer) -> Void = { _ in }
     ) {
+        DeviceCalls.underWay.wrappingAdd(1, ordering: .relaxed)
         thread = NativeThread("device-call") { [progress] in
+            defer { DeviceCalls.underWay.wrappingSubtract(1, ordering: .relaxed) }
             let answer = question()
             let isLate = progress.withLock { progress in
                 if case .abandoned = progress { return true }
@@ -50,4 +53,12 @@ package final class DeviceCall<Answer: Sendable>: AbandonableCall, Sendable {
 package protocol AbandonableCall: Sendable {
     /// Whoever waits for it goes on without, unless it has answered. Any thread.
     func abandon()
+}
+
+/// Those of this process.
+package enum DeviceCalls {
+    fileprivate static let underWay = Atomic<Int>(0)
+
+    /// Whether a driver or a server is being asked: libraries' destructors, which `exit` runs, would pull theirs from under it.
+    package static var areUnderWay: Bool { underWay.load(ordering: .relaxed) > 0 }
 }

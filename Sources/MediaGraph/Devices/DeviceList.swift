@@ -10,17 +10,15 @@ public struct DeviceList: Sendable {
         self.unanswered = unanswered
     }
 
-    init(_ answers: [(lister: DeviceLister, answer: DeviceLister.Answer?)], within milliseconds: UInt64) {
-        let hidden = answers.flatMap { $0.answer?.hiddenProviders ?? [] }
-        let heard = answers.filter { !hidden.contains($0.lister.provider?.factoryName ?? "") }
-            .flatMap { $0.answer?.devices ?? [] }
-        let isSoundWanted = answers.contains { $0.lister.knows(.microphone) }
-        devices = DeviceProbe.merged(heard, withSound: isSoundWanted)
+    /// - Parameter kind: which are wanted; `nil` for all.
+    init(_ answers: [(lister: DeviceLister, answer: DeviceLister.Answer?)], of kind: MediaDevice.Kind? = nil) {
+        let heard = answers.flatMap { $0.answer?.devices ?? [] }.filter { kind == nil || $0.kind == kind }
+        devices = DeviceProbe.merged(heard, of: kind)
         unanswered = answers.filter { $0.answer == nil }.map { lister, _ in
             .timeOut(
                 .init(
-                    lister.name, expected: "an answer within \(milliseconds) ms",
-                    actual: "none: the server or the driver behind it hangs"))
+                    lister.name, expected: "an answer",
+                    actual: "none: the server or the driver behind it hangs or refuses"))
         }
     }
 }

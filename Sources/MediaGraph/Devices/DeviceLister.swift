@@ -22,6 +22,8 @@ final class DeviceLister: Sendable {
 
     /// `nil` for the X server.
     let provider: DeviceProvider?
+    /// The provider's; empty for the X server.
+    let factoryName: String
     private let queue: DispatchQueue
     /// Touched on the queue.
     private let use = Mutex(Use())
@@ -30,8 +32,8 @@ final class DeviceLister: Sendable {
 
     private init(_ provider: DeviceProvider?) {
         self.provider = provider
+        factoryName = provider?.factoryName ?? ""
         queue = DispatchQueue(label: "mediagraph.devices.\(provider?.factoryName ?? "screens")")
-        provider?.onChange { Self.tell() }
     }
 
     /// For people.
@@ -47,21 +49,42 @@ final class DeviceLister: Sendable {
 
     // MARK: Asking
 
-    /// Each at the same time. It blocks, but no longer than so many milliseconds: `nil` for who hasn't answered by then.
+    /// Each at the same time, but for those whose devices others are known to have too. It blocks, but no longer than so many
+    /// milliseconds: `nil` for who hasn't answered by then.
     static func ask(_ listers: [DeviceLister], within milliseconds: UInt64) -> [(lister: DeviceLister, answer: Answer?)]
     {
-        let calls = listers.map { lister in lister.unanswered.withLock { $0 <= 0 } ? lister.call() : nil }
         let deadline = monotonicNanoseconds() + milliseconds * 1_000_000
+        let before = hiding.withLock { $0 }
+        func isHidden(_ lister: DeviceLister, _ hiding: [String: [String]]) -> Bool {
+            hiding.values.contains { $0.contains(lister.factoryName) }
+        }
+        var answers = ask(listers.filter { !isHidden($0, before) }, until: deadline)
+        let now = hiding.withLock { hiding in
+            for (lister, answer) in answers { if let answer { hiding[lister.factoryName] = answer.hiddenProviders } }
+            return hiding
+        }
+        // Who had their devices has them no longer.
+        answers += ask(listers.filter { isHidden($0, before) && !isHidden($0, now) }, until: deadline)
+        return answers.filter { !isHidden($0.lister, now) }
+    }
+
+    /// The names of the providers that each has hidden.
+    private static let hiding = Mutex<[String: [String]]>([:])
+
+    private static func ask(
+        _ listers: [DeviceLister], until deadline: UInt64
+    ) -> [(lister: DeviceLister, answer: Answer?)] {
+        let calls = listers.map { lister in lister.unanswered.withLock { $0 <= 0 } ? lister.call() : nil }
         return zip(listers, calls).map { lister, call in
             guard let call else { return (lister, nil) }
             let now = monotonicNanoseconds()
             let answer = call.answer(within: now < deadline ? (deadline - now) / 1_000_000 : 0)
             if answer == nil { lister.unanswered.withLock { $0 += 1 } }
-            return (lister, answer)
+            return (lister, answer ?? nil)
         }
     }
 
-    private func call() -> DeviceCall<Answer> {
+    private func call() -> DeviceCall<Answer?> {
         DeviceCall {
             self.queue.sync { self.look() }
         } late: { _ in
@@ -70,19 +93,28 @@ final class DeviceLister: Sendable {
         }
     }
 
-    private func look() -> Answer {
+    /// `nil` when its server refuses.
+    private func look() -> Answer? {
         guard let provider else { return Answer(devices: DeviceProbe.screens()) }
         begin()
         defer { end() }
-        // One that can't be started has no server to ask.
-        guard use.withLock({ $0.isStarted }) || !provider.watches else { return Answer() }
+        guard use.withLock({ $0.isStarted }) || !provider.watches else {
+            // It can't be started without a server. One that hangs refuses who comes when too many wait already.
+            return ServerSockets.isAnswered(for: factoryName) ? nil : Answer()
+        }
         return Answer(devices: DeviceProbe.devices(provider.devices), hiddenProviders: provider.hiddenProviders)
     }
 
     // MARK: Running
 
-    /// It tells listeners what comes and goes, until `release`.
-    func hold() { queue.async { self.begin() } }
+    /// It tells listeners what comes and goes, until `release`, or until somebody else in this process listens to its provider:
+    /// that has one listener.
+    func hold() {
+        queue.async { [self] in
+            provider?.onChange { Self.tell() }
+            begin()
+        }
+    }
 
     func release() { queue.async { self.end() } }
 

@@ -10,9 +10,10 @@ package enum DeviceProbe {
     }
 
     /// Those of all, as they are listed.
-    static func merged(_ devices: [MediaDevice], withSound: Bool) -> [MediaDevice] {
+    static func merged(_ devices: [MediaDevice], of kind: MediaDevice.Kind?) -> [MediaDevice] {
         let heard = onceEach(devices)
-        return sorted(heard + (withSound ? streamsInUse(besides: heard) : []))
+        guard kind != .camera, kind != .screen else { return sorted(heard) }
+        return sorted(heard + streamsInUse(besides: heard).filter { kind == nil || $0.kind == kind })
     }
 
     private static func sorted(_ devices: [MediaDevice]) -> [MediaDevice] {

@@ -8,6 +8,8 @@ import Synchronization
 final class DeviceWatch: Sendable {
     private struct State: Sendable {
         var known: [MediaDevice.ID: MediaDevice] = [:]
+        /// What each has said last.
+        var answers: [String: DeviceLister.Answer] = [:]
         /// Who hasn't answered, and was told of.
         var silent: Set<String> = []
         var isStopped = false
@@ -55,13 +57,19 @@ final class DeviceWatch: Sendable {
             defer { (state.isLooking, state.places) = (false, places) }
             return state.places
         }
-        // One that has just come may not answer yet.
-        if let before, before.servers != places.servers {
-            restartSoundServers()
-            restartLater()
+        if let before {
+            let areSoundServersOthers = before.soundServers != places.soundServers
+            if areSoundServersOthers { restartSoundServers() }
+            // One that has just come may not answer yet.
+            if areSoundServersOthers || before.screens != places.screens { lookLater(restarts: areSoundServersOthers) }
         }
-        let list = MediaDevices.listNow()
+        let answers = DeviceLister.ask(DeviceLister.all, within: MediaDevices.patience)
         let (gone, come, silent) = state.withLock { state in
+            // Who doesn't answer may have what he had.
+            let known = answers.map { ($0.lister, $0.answer ?? state.answers[$0.lister.factoryName]) }
+            for (lister, answer) in known { state.answers[lister.factoryName] = answer }
+            var list = DeviceList(known.map { ($0, $1 ?? DeviceLister.Answer()) })
+            list.unanswered = DeviceList(answers).unanswered
             let ids = Set(list.devices.map(\.id))
             let gone = state.known.values.filter { !ids.contains($0.id) }.sorted { $0.path < $1.path }
             let come = list.devices.filter { state.known[$0.id] == nil }
@@ -79,10 +87,10 @@ final class DeviceWatch: Sendable {
         for lister in DeviceLister.all where lister.knows(.microphone) { lister.restart() }
     }
 
-    private func restartLater() {
+    private func lookLater(restarts: Bool) {
         queue.asyncAfter(deadline: .now() + 1) { [weak self] in
             guard let self, !state.withLock({ $0.isStopped }) else { return }
-            restartSoundServers()
+            if restarts { restartSoundServers() }
             look()
         }
     }
@@ -90,7 +98,9 @@ final class DeviceWatch: Sendable {
     private func comparePlacesLater() {
         queue.asyncAfter(deadline: .now() + 1) { [weak self] in
             guard let self, !state.withLock({ $0.isStopped }) else { return }
-            if state.withLock({ $0.places }) != Places.now { look() }
+            // Who refuses says nothing when he has changed his mind.
+            let (places, isSomebodySilent) = state.withLock { ($0.places, !$0.silent.isEmpty) }
+            if isSomebodySilent || places != Places.now { look() }
             comparePlacesLater()
         }
     }
@@ -101,48 +111,14 @@ final class DeviceWatch: Sendable {
         var cameras: [String]
         var sound: String
         var screens: [String]
-        /// A new server makes a new socket.
-        var servers: [String]
+        var soundServers: [String]
 
         static var now: Places {
-            func files(_ folder: String) -> [String] {
-                ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted()
-            }
-            let listening = listeningSockets
+            let files = (try? FileManager.default.contentsOfDirectory(atPath: "/dev")) ?? []
             return Places(
-                cameras: files("/dev").filter { $0.hasPrefix("video") },
+                cameras: files.filter { $0.hasPrefix("video") }.sorted(),
                 sound: (try? String(contentsOfFile: "/proc/asound/pcm", encoding: .utf8)) ?? "",
-                screens: files("/tmp/.X11-unix"),
-                servers: soundServers.compactMap { path in
-                    let attributes = try? FileManager.default.attributesOfItem(atPath: path)
-                    return attributes.map {
-                        "\(path) \($0[.systemFileNumber] ?? 0) \($0[.creationDate] ?? $0[.modificationDate] ?? 0) "
-                            + "\(listening.contains(path))"
-                    }
-                })
+                screens: ServerSockets.screens, soundServers: ServerSockets.sound)
         }
-
-        /// The paths of the sockets that a process answers at: a server that was killed leaves its file behind.
-        private static var listeningSockets: Set<String> {
-            let list = (try? String(contentsOfFile: "/proc/net/unix", encoding: .utf8)) ?? ""
-            return Set(
-                list.split(separator: "\n").compactMap { line in
-                    // Number, reference count, protocol, flags, type, state, inode, path.
-                    let fields = line.split(separator: " ", maxSplits: 7)
-                    return fields.count == 8 && fields[3] == "00010000" ? String(fields[7]) : nil
-                })
-        }
-
-        /// Of PulseAudio, and what stands in for it, and of PipeWire.
-        private static let soundServers: [String] = {
-            let environment = ProcessInfo.processInfo.environment
-            let folder = environment["XDG_RUNTIME_DIR"] ?? "/run/user/\(getuid())"
-            // As `{machine}unix:/path tcp:host`.
-            let named = (environment["PULSE_SERVER"] ?? "").split(separator: " ").compactMap { server in
-                server.range(of: "unix:").map { String(server[$0.upperBound...]) }
-                    ?? (server.hasPrefix("/") ? String(server) : nil)
-            }
-            return named + ["\(folder)/pulse/native", "\(folder)/pipewire-0"]
-        }()
     }
 }

@@ -50,6 +50,7 @@ public enum DeviceChange: Sendable {
     /// It was there at first, or has come.
     case added(MediaDevice)
     case removed(MediaDevice)
-    /// A sound server, an X server or a driver doesn't answer: what it has isn't known until it does.
+    /// A sound server, an X server or a driver doesn't answer: what it has is as it was, until it does, and is told then as far
+    /// as it has changed. Once for each time.
     case unanswered(MediaGraphError)
 }

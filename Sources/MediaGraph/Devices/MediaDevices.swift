@@ -19,9 +19,7 @@ public enum MediaDevices {
     /// The same, for a thread that may wait; of a kind, only who knows it is asked.
     package static func listNow(_ kind: MediaDevice.Kind? = nil, within milliseconds: UInt64 = patience) -> DeviceList {
         let listers = DeviceLister.all.filter { lister in kind.map { lister.knows($0) } ?? true }
-        var list = DeviceList(DeviceLister.ask(listers, within: milliseconds), within: milliseconds)
-        if let kind { list.devices.removeAll { $0.kind != kind } }
-        return list
+        return DeviceList(DeviceLister.ask(listers, within: milliseconds), of: kind)
     }
 
     /// Those that are there, and then what comes and goes, until it is no longer read. Sound cards and cameras that say nothing

@@ -6,10 +6,23 @@ extension Graph {
     public var isStarting: Bool { state.withLock { $0.isStarting } }
 
     /// The elements in which a change of state is going on at this moment, without the bins around them: a start or a stop
-    /// that doesn't return waits for one of these. Any thread.
+    /// that doesn't return waits for one of these. Of what a `devicesource` opens only that is named. Any thread.
     public var elementsChangingState: [(name: String, factory: String?)] {
         let changing = pipeline.allElements.filter(\.isChangingState)
-        let bins = Set(changing.compactMap(\.parent))
-        return changing.filter { !bins.contains($0) }.map { ($0.name, $0.factoryName) }
+        let deviceSources = changing.filter { $0.factoryName == DeviceSourceElement.declaration.factoryName }
+        let told = changing.filter { element in !element.ancestors.contains { deviceSources.contains($0) } }
+        let bins = Set(told.compactMap(\.parent))
+        return told.filter { !bins.contains($0) }.map { ($0.name, $0.factoryName) }
+    }
+}
+
+extension Element {
+    /// The bins that it is in, the innermost first.
+    fileprivate var ancestors: some Sequence<Element> {
+        sequence(state: self) { element in
+            guard let parent = element.parent else { return nil }
+            element = parent
+            return parent
+        }
     }
 }

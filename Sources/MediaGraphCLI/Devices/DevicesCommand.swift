@@ -61,8 +61,8 @@ struct DevicesCommand: AsyncParsableCommand {
                 JSONLine.print(List(devices: list.devices, unanswered: list.unanswered.map { "\($0)" }))
             } else {
                 write(text.list(list.devices))
+                for error in list.unanswered { DiagnosticReport().error("\(error)") }
             }
-            for error in list.unanswered { DiagnosticReport(printsJSON: json).error("\(error)") }
             if !list.unanswered.isEmpty { throw ExitStatus.failure.exitCode }
             return
         }

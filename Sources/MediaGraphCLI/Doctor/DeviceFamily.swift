@@ -72,7 +72,7 @@ enum DeviceFamily {
             }
         case .camera:
             return camera(opened["device"] ?? "/dev/video0")
-                ?? refusal(opened, "another program may use it: mediagraph devices")
+                ?? refusal(opened, "mediagraph devices lists the cameras, and who uses them")
         case .pulse:
             return refusal(
                 opened,

@@ -45,6 +45,10 @@ enum ElementFinding {
         }
     }
 
+    static let endless = Finding(
+        problem: "a server or a driver hangs: it doesn't answer within a minute",
+        mend: "mediagraph doctor with a description of one device says which")
+
     private static var microphoneMend: String {
         guard let monitor = MediaDevices.listNow(.microphone).devices.first else {
             return DeviceFamily.alsaMend

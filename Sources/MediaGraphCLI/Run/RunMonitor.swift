@@ -52,7 +52,9 @@ final class RunMonitor: Sendable {
 
     /// Whoever has asked for the end hears anyway what it waits for.
     func starting(_ delay: RunFailure) {
-        queue.async { [self] in update { if !$0.isFinishing { $0.reporter.starting(delay) } } }
+        queue.async { [self] in
+            update { if !$0.isFinishing, $0.began == nil { $0.reporter.starting(delay) } }
+        }
     }
 
     /// The graph is PLAYING. Returns what keeps the reports going.

@@ -9,8 +9,8 @@ package enum DefaultDevice {
         let list = MediaDevices.listNow(kind.kind, within: milliseconds)
         let devices = list.devices.filter { !$0.isMonitor }
         if let device = devices.first(where: { $0.isDefault == true }) { return device.text }
-        // Who hasn't answered may have the default one.
-        if let error = list.unanswered.first { throw error }
+        // Who hasn't answered may have the default one; of a camera only its path says so.
+        if let error = list.unanswered.first, devices.isEmpty || kind != .camera { throw error }
         guard let device = devices.first else {
             throw .noDevice(
                 .init(

@@ -32,7 +32,11 @@ final class DeviceChain: Sendable {
     ///   (0.3.65), though a sink may hold the last one: then its frames are copied.
     init(_ description: String, isOutlived: Bool, _ flow: DeviceFlow) throws(MediaGraphError) {
         let expected = "a description of one source, such as \"v4l2src device=/dev/video0\""
-        do { element = try Element(parsing: description) } catch {
+        do {
+            element = try Self.inTurn(description.contains(ScreenCapture.factory)) { () throws(GLibError) in
+                try Element(parsing: description)
+            }
+        } catch {
             throw .invalidParameter(.init("source", expected: expected, actual: error.message))
         }
         guard element.staticPad("src") != nil, let device = Self.innermost(element) else {
@@ -72,7 +76,14 @@ final class DeviceChain: Sendable {
         // Where the description says more than the device, that decides.
         let isAlone = device.staticPad("src")?.peer?.parent == nil
         if isAlone, case .device(let caps?) = pipeWireNode.withLock({ $0 }) { return caps }
-        return element.staticPad("src")!.queryCaps()
+        return Self.inTurn(capture != nil) { element.staticPad("src")!.queryCaps() }
+    }
+
+    /// What may connect to an X server.
+    private static func inTurn<Result, Failure: Error>(
+        _ isScreen: Bool, _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        isScreen ? try ScreenTurn.take(body) : try body()
     }
 
     private static func innermost(_ element: Element) -> Element? {
@@ -160,7 +171,7 @@ final class DeviceChain: Sendable {
 
     /// From there to PAUSED, with the format that was chosen.
     func start() throws(MediaGraphError) {
-        if let tail = tail.withLock({ $0 }), !element.link(to: tail) {
+        if let tail = tail.withLock({ $0 }), !Self.inTurn(capture != nil, { element.link(to: tail) }) {
             throw .unsupported(.init(label, expected: format, actual: "\(element.staticPad("src")!.queryCaps())"))
         }
         guard go(to: .paused) else { throw cannotOpen }
@@ -178,7 +189,7 @@ final class DeviceChain: Sendable {
         let tail = tail.withLock { $0 }
         let isUp = state > element.state
         if isUp, let tail, tail.setState(state) == .failure { return false }
-        let result = element.setState(state) != .failure
+        let result = Self.inTurn(isUp && capture != nil) { element.setState(state) } != .failure
         if !isUp { tail?.setState(state) }
         return result
     }

@@ -22,11 +22,12 @@ struct DevicePosition: Sendable {
     var unanswered = 0
     /// Opens the device while the graph's other elements open theirs.
     var opening: NativeThread?
-    /// It couldn't, and isn't waited for.
-    var isHopeless = false
-    /// Until when a graph that starts, and can go on without the device, waits for it, in monotonic nanoseconds; `nil` when it
-    /// doesn't start.
-    var startEnd: UInt64?
+    /// Until when it may, in monotonic nanoseconds; `nil` when it has.
+    var openingEnd: UInt64?
+    /// Why it couldn't, where the device isn't waited for.
+    var refusal: MediaGraphError?
+    /// Nobody waits for the device's answers any more: the graph stops, or ends.
+    var isUnwanted = false
     /// What became of `chain`.
     var loss: MediaGraphError?
     /// What is given meanwhile.
@@ -80,6 +81,12 @@ struct DevicePosition: Sendable {
         guard let chain, !isTrying, loss == nil else { return nil }
         ending = .told
         return .device(chain)
+    }
+
+    /// What the device is asked, and what it was going to be asked to be opened, is called off.
+    mutating func abandon() {
+        isUnwanted = true
+        call?.abandon()
     }
 
     /// What became of the device. Who was told to end the stream won't: another is to.

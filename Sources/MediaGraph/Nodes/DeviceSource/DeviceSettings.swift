@@ -46,10 +46,10 @@ struct DeviceSettings: Sendable {
     /// Milliseconds that a device has to answer who opens it, and to give something: one that wakes up takes longer than the
     /// pictures of one that runs.
     static let leastPatience: UInt64 = 5000
-    /// The same where a graph is to start that can go on without the device: for all that it is asked.
+    /// The same where a graph is to start that can go on without the device: to be opened, and for each step of its start.
     static let startPatience: UInt64 = 2000
     /// Each answer may take as long, whatever the ones before took.
-    static let leastStartPatience: UInt64 = 1000
+    static let leastPatienceForAnswer: UInt64 = 1000
     /// Where it is to be closed: less than a graph has to stop.
     static let closingPatience: UInt64 = 1500
     /// The same in a graph that goes on: its stand-in waits for that.

@@ -4,11 +4,15 @@ import GStreamer
 extension DeviceSourceElement {
     /// Milliseconds that the device has for its next answer.
     var patience: UInt64 {
-        let startEnd = position.withLock { $0.startEnd }
-        guard let startEnd else { return max(settings.current.stallTimeout, DeviceSettings.leastPatience) }
-        let left = (startEnd - min(startEnd, monotonicNanoseconds())) / 1_000_000
+        let (keeper, openingEnd) = position.withLock { ($0.thread, $0.openingEnd) }
+        // A graph that starts waits less than its keeper.
+        guard policy != .never, keeper?.isCurrent != true else {
+            return max(settings.current.stallTimeout, DeviceSettings.leastPatience)
+        }
+        guard let openingEnd else { return DeviceSettings.startPatience }
+        let left = (openingEnd - min(openingEnd, monotonicNanoseconds())) / 1_000_000
         // In tenths of a second: it is told.
-        return max((left + 99) / 100 * 100, DeviceSettings.leastStartPatience)
+        return max((left + 99) / 100 * 100, DeviceSettings.leastPatienceForAnswer)
     }
 
     /// A step of a chain's. Throws what the device's elements said when they couldn't, which says more than the step's error.
@@ -21,31 +25,38 @@ extension DeviceSourceElement {
         }
         defer { if isFirst { position.withLock { $0.isTrying = false } } }
         do throws(MediaGraphError) {
-            return try ask(chain.label, within: patience, step, late: { chain.close() })
+            return try ask(chain.label, within: patience, isOpening: true, step, late: { chain.close() })
         } catch {
             throw position.withLock { $0.loss } ?? error
         }
     }
 
+    /// - Parameter isOpening: it isn't worth while where nobody wants the device any more.
     func ask<Answer: Sendable>(
-        _ label: String, within milliseconds: UInt64,
+        _ label: String, within milliseconds: UInt64, isOpening: Bool = false,
         _ question: @escaping @Sendable () throws(MediaGraphError) -> Answer, late: @escaping @Sendable () -> Void = {}
     ) throws(MediaGraphError) -> Answer {
+        func hang() -> MediaGraphError {
+            .deviceGone(.init(label, expected: "an answer within \(milliseconds) ms", actual: "none: it hangs"))
+        }
+        guard !isOpening || !position.withLock({ $0.isUnwanted }) else { throw hang() }
         let call = DeviceCall {
             Result { () throws(MediaGraphError) in try question() }
         } late: { [position] _ in
             late()
             position.withLock { ($0.unanswered, $0.nextTry) = ($0.unanswered - 1, 0) }
         }
-        position.withLock { $0.call = call }
+        position.withLock { position in
+            position.call = call
+            // It was called off before it could be seen.
+            if isOpening, position.isUnwanted { call.abandon() }
+        }
         let answer = call.answer(within: milliseconds)
         position.withLock { position in
             position.call = nil
             if answer == nil { (position.isLeft, position.unanswered) = (true, position.unanswered + 1) }
         }
-        guard let answer else {
-            throw .deviceGone(.init(label, expected: "an answer within \(milliseconds) ms", actual: "none: it hangs"))
-        }
+        guard let answer else { throw hang() }
         return try answer.get()
     }
 
@@ -74,7 +85,7 @@ extension DeviceSourceElement {
         let giver = position.withLock { position in
             if position.ending == .none { position.ending = .asked }
             // Whether the device is back doesn't matter any more.
-            if position.standIn != nil { position.call?.abandon() }
+            if position.standIn != nil { position.abandon() }
             return position.takeEnding()
         }
         tell(end: giver)

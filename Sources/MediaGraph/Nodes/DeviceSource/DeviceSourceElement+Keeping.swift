@@ -14,13 +14,13 @@ extension DeviceSourceElement {
     /// NULL→READY: opens the device. False where it can't be, and isn't waited for. A graph that can go on without it opens all
     /// of its devices at the same time.
     func open() -> Bool {
-        position.withLock { ($0.node, $0.isHopeless) = (.ready, false) }
+        position.withLock { ($0.node, $0.refusal, $0.isUnwanted) = (.ready, nil, false) }
         guard policy != .never else {
             openFirst()
-            return !position.withLock { $0.isHopeless }
+            return finishOpening()
         }
-        limitStart()
         position.withLock { position in
+            position.openingEnd = monotonicNanoseconds() + DeviceSettings.startPatience * 1_000_000
             // It ends before the element leaves READY.
             position.opening = NativeThread("devicesource") { [element] in
                 withExtendedLifetime(element) { self.openFirst() }
@@ -29,50 +29,44 @@ extension DeviceSourceElement {
         return true
     }
 
-    /// From here on a graph that can go on without the device waits for it only so long.
-    private func limitStart() {
-        guard policy != .never else { return }
-        position.withLock { position in
-            position.startEnd =
-                position.startEnd ?? monotonicNanoseconds() + DeviceSettings.startPatience * 1_000_000
-        }
-    }
-
     private func openFirst() {
         do throws(MediaGraphError) { try openChain(isHeld: false) } catch {
-            let isFine = missing(error)
-            position.withLock { $0.isHopeless = !isFine }
+            let isWaitedFor = missing(error)
+            position.withLock { $0.refusal = isWaitedFor ? nil : error }
         }
     }
 
-    /// Before anything else happens to it. False where the device can't be opened, and isn't waited for.
-    func finishOpening(isWanted: Bool) -> Bool {
-        let (opening, call) = position.withLock { position in
+    /// False where the device can't be opened, and isn't waited for; it is on the bus then.
+    func finishOpening() -> Bool {
+        waitForOpening()
+        guard let refusal = position.withLock({ $0.refusal }) else { return true }
+        fail(refusal)
+        return false
+    }
+
+    /// Before anything else happens to the node.
+    private func waitForOpening() {
+        let opening = position.withLock { position in
             defer { position.opening = nil }
-            return (position.opening, position.call)
+            return position.opening
         }
-        if !isWanted { call?.abandon() }
         opening?.join()
-        return !position.withLock { $0.isHopeless }
+        position.withLock { $0.openingEnd = nil }
     }
 
-    /// What can't ever work is an error, whatever the policy.
+    /// False for what isn't waited for: what can't ever work is an error, whatever the policy.
     private func missing(_ error: MediaGraphError) -> Bool {
         dropChain()
         position.withLock { $0.loss = error }
-        guard policy != .never, error.code != .invalidParameter, error.code != .unsupported else {
-            fail(error)
-            return false
-        }
+        guard policy != .never, error.code != .invalidParameter, error.code != .unsupported else { return false }
         Self.log.log(.info, element, "the device isn't there: \(error)")
         return true
     }
 
     /// READY→PAUSED: what is downstream is known now, and with it the format.
     func begin() -> Bool {
-        limitStart()
         position.withLock { position in
-            position.node = .paused
+            (position.node, position.isUnwanted) = (.paused, false)
             (position.isOver, position.ending, position.lostAt, position.nextTry) = (false, .none, nil, 0)
         }
         do throws(MediaGraphError) {
@@ -85,7 +79,10 @@ extension DeviceSourceElement {
                 try ask(chain) { () throws(MediaGraphError) in try chain.start() }
             }
         } catch {
-            guard missing(error) else { return false }
+            guard missing(error) else {
+                fail(error)
+                return false
+            }
         }
         if position.withLock({ $0.chain }) == nil {
             position.withLock { if $0.unanswered > 0 { $0.nextTry = monotonicNanoseconds() + $0.pause } }
@@ -176,11 +173,12 @@ extension DeviceSourceElement {
 
     /// Brings all to the node's state; what the keeper has in its hands it brings there itself.
     func follow(_ state: State) -> Bool {
-        if state == .playing { limitStart() }
-        defer { position.withLock { $0.startEnd = nil } }
         let isMine = position.withLock { position in
             position.node = state
-            if state == .playing { position.chain?.flow.touch() }
+            if state == .playing {
+                position.chain?.flow.touch()
+                position.isUnwanted = position.ending != .none
+            }
             guard !position.isMoving else { return false }
             position.isMoving = true
             return true
@@ -195,7 +193,7 @@ extension DeviceSourceElement {
     func letChangeEnd() {
         let isDone = position.wait(timeout: Self.grace) { $0.isMoving ? nil : true }
         if isDone == nil {
-            position.withLock { $0.call }?.abandon()
+            position.withLock { $0.abandon() }
             _ = position.wait(timeout: Self.grace) { $0.isMoving ? nil : true }
         }
         if position.withLock({ $0.isLeft && !$0.isMoving }) { dropChain() }
@@ -236,13 +234,14 @@ extension DeviceSourceElement {
         dropChain()
         position.withLock { position in
             (position.caps, position.exactCaps, position.loss, position.latency) = (nil, nil, nil, .zero)
-            position.startEnd = nil
         }
     }
 
     func close() {
+        position.withLock { $0.abandon() }
+        waitForOpening()
         position.withLock { position in
-            (position.node, position.camera, position.firstSource, position.startEnd) = (.null, nil, nil, nil)
+            (position.node, position.camera, position.firstSource, position.label) = (.null, nil, nil, "")
         }
         dropChain()
     }

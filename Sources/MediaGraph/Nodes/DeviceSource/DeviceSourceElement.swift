@@ -99,7 +99,7 @@ final class DeviceSourceElement: BinElement, ConfigurableElement, @unchecked Sen
             absences.reset()
             return open() ? .success : .failure
         case .readyToPaused:
-            guard finishOpening(isWanted: true) else { return .failure }
+            guard finishOpening() else { return .failure }
             let result = super.changeState(change)
             guard result != .failure else { return result }
             return begin() ? .noPreroll : .failure
@@ -115,7 +115,6 @@ final class DeviceSourceElement: BinElement, ConfigurableElement, @unchecked Sen
             finish()
             return super.changeState(change)
         case .readyToNull:
-            _ = finishOpening(isWanted: false)
             close()
             return super.changeState(change)
         case .none: return super.changeState(change)
