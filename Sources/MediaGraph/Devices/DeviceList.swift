@@ -10,9 +10,15 @@ public struct DeviceList: Sendable {
         self.unanswered = unanswered
     }
 
-    /// - Parameter kind: which are wanted; `nil` for all.
-    init(_ answers: [(lister: DeviceLister, answer: DeviceLister.Answer?)], of kind: MediaDevice.Kind? = nil) {
-        let heard = answers.flatMap { $0.answer?.devices ?? [] }.filter { kind == nil || $0.kind == kind }
+    /// - Parameters:
+    ///   - kind: which are wanted; `nil` for all.
+    ///   - former: what stands for the answer of who hasn't answered.
+    init(
+        _ answers: [(lister: DeviceLister, answer: DeviceLister.Answer?)], of kind: MediaDevice.Kind? = nil,
+        former: (DeviceLister) -> DeviceLister.Answer = { _ in DeviceLister.Answer() }
+    ) {
+        let heard = answers.flatMap { ($0.answer ?? former($0.lister)).devices }
+            .filter { kind == nil || $0.kind == kind }
         devices = DeviceProbe.merged(heard, of: kind)
         unanswered = answers.filter { $0.answer == nil }.map { lister, _ in
             .timeOut(

@@ -66,10 +66,8 @@ final class DeviceWatch: Sendable {
         let answers = DeviceLister.ask(DeviceLister.all, within: MediaDevices.patience)
         let (gone, come, silent) = state.withLock { state in
             // Who doesn't answer may have what he had.
-            let known = answers.map { ($0.lister, $0.answer ?? state.answers[$0.lister.factoryName]) }
-            for (lister, answer) in known { state.answers[lister.factoryName] = answer }
-            var list = DeviceList(known.map { ($0, $1 ?? DeviceLister.Answer()) })
-            list.unanswered = DeviceList(answers).unanswered
+            for (lister, answer) in answers { if let answer { state.answers[lister.factoryName] = answer } }
+            let list = DeviceList(answers) { state.answers[$0.factoryName] ?? DeviceLister.Answer() }
             let ids = Set(list.devices.map(\.id))
             let gone = state.known.values.filter { !ids.contains($0.id) }.sorted { $0.path < $1.path }
             let come = list.devices.filter { state.known[$0.id] == nil }

@@ -117,6 +117,17 @@ import Testing
         #expect(run.status == 0, "\(run.errors)")
     }
 
+    @Test("DV-1 a screen beside another live source has a latency that does for both")
+    func latency() throws {
+        let run = try Self.shell(
+            """
+            xvfb-run -a -s '-screen 0 640x480x24 -noreset' mediagraph run --duration 1 \
+                'devicesource source="v4l2src device=/dev/video77" reconnect=slate ! rawdatapipe handler=count
+                    devicesource kind=screen ! rawdatapipe handler=count'
+            """)
+        #expect(run.status == 0 && !run.errors.contains("warning"), "\(run.errors)")
+    }
+
     @Test("DV-4 devices --watch sees a screen that comes, goes and comes back, and leaves one alone that hangs")
     func watchesScreens() throws {
         let run = try Self.shell(

@@ -150,6 +150,7 @@ final class DeviceChain: Sendable {
             end = tail.staticPad("src")!
         }
         end.setFlowWatch(flow)
+        if capture != nil { end.liftLatencyLimit() }
         return end
     }
 

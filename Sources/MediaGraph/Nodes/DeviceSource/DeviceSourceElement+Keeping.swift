@@ -132,7 +132,7 @@ extension DeviceSourceElement {
         let label = settings.source.isEmpty ? "the default \(settings.kind.nick)" : settings.source
         // What it says of itself is better, when it is there.
         position.withLock { if $0.label.isEmpty { $0.label = label } }
-        let chain = try ask(label, within: patience) { () throws(MediaGraphError) in
+        let chain = try ask(label, within: patience, isOpening: true) { () throws(MediaGraphError) in
             let text =
                 settings.source.isEmpty ? try DefaultDevice.text(settings.kind, within: listPatience) : settings.source
             ScreenLosses.keepProcess(by: text)
