@@ -10,37 +10,45 @@ public final class DeviceProvider: ObjectReference, @unchecked Sendable {
         raw.assumingMemoryBound(to: GstDeviceProvider.self)
     }
 
-    /// What it is called in the registry: `pulsedeviceprovider`.
-    public let factoryName: String
-    /// For people: `PulseAudio Device Provider`.
-    public let longName: String
-    /// It knows of microphones or speakers, and of cameras.
-    public let knowsAudio, knowsVideo: Bool
+    /// What the registry says of one that is installed.
+    public struct Factory: Sendable {
+        /// `pulsedeviceprovider`
+        public let name: String
+        /// For people: `PulseAudio Device Provider`.
+        public let longName: String
+        /// It knows of microphones or speakers, and of cameras.
+        public let knowsAudio, knowsVideo: Bool
 
-    /// Of cameras and sound, those that are installed. Plugins are loaded for that.
-    public static let all: [DeviceProvider] = {
-        GStreamerRuntime.initialize()
-        let list = gst_device_provider_factory_list_get_device_providers(GST_RANK_MARGINAL)
-        defer { gst_plugin_feature_list_free(list) }
-        var result: [DeviceProvider] = []
-        var next = list
-        while let item = next {
-            if let provider = DeviceProvider(of: item.pointee.data) { result.append(provider) }
-            next = item.pointee.next
+        fileprivate init(_ feature: UnsafeMutableRawPointer) {
+            let factory = OpaquePointer(feature)
+            name = takeString(gst_object_get_name(feature.assumingMemoryBound(to: GstObject.self))) ?? ""
+            longName = gst_device_provider_factory_get_metadata(factory, "long-name").map { String(cString: $0) } ?? ""
+            knowsAudio = gst_device_provider_factory_has_classes(factory, "Audio") != 0
+            knowsVideo = gst_device_provider_factory_has_classes(factory, "Video/Source") != 0
         }
-        return result
-    }()
 
-    private init?(of feature: UnsafeMutableRawPointer) {
-        let factory = OpaquePointer(feature)
-        func metadata(_ key: String) -> String {
-            gst_device_provider_factory_get_metadata(factory, key).map { String(cString: $0) } ?? ""
+        /// Those of cameras and sound, the most preferred first.
+        public static var all: [Factory] {
+            GStreamerRuntime.initialize()
+            let list = gst_device_provider_factory_list_get_device_providers(GST_RANK_MARGINAL)
+            defer { gst_plugin_feature_list_free(list) }
+            var result: [Factory] = []
+            var next = list
+            while let item = next {
+                result.append(Factory(item.pointee.data))
+                next = item.pointee.next
+            }
+            return result.filter { $0.knowsAudio || $0.knowsVideo }
         }
-        knowsAudio = gst_device_provider_factory_has_classes(factory, "Audio") != 0
-        knowsVideo = gst_device_provider_factory_has_classes(factory, "Video") != 0
-        factoryName = takeString(gst_object_get_name(feature.assumingMemoryBound(to: GstObject.self))) ?? ""
-        longName = metadata("long-name")
-        guard knowsAudio || knowsVideo, let provider = gst_device_provider_factory_get(factory) else { return nil }
+    }
+
+    /// The registry's name for what it is made by.
+    private let factoryName: String
+
+    /// Loads its plugin; `nil` where that can't be.
+    public init?(_ factory: Factory) {
+        guard let provider = gst_device_provider_factory_get_by_name(factory.name) else { return nil }
+        factoryName = factory.name
         super.init(taking: UnsafeMutableRawPointer(provider))
     }
 
@@ -70,7 +78,7 @@ public final class DeviceProvider: ObjectReference, @unchecked Sendable {
         return result
     }
 
-    /// The providers (`factoryName`) whose devices it has too: a sound server those of ALSA. Known when it is started.
+    /// The providers (``Factory/name``) whose devices it has too: a sound server those of ALSA. Known when it is started.
     public var hiddenProviders: [String] {
         guard let names = gst_device_provider_get_hidden_providers(provider) else { return [] }
         defer { g_strfreev(names) }

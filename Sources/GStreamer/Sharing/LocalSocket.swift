@@ -78,8 +78,11 @@ public final class LocalSocket: @unchecked Sendable {
 
     /// True when whoever had a socket at this path is gone. Nobody is disturbed: a socket of another kind is refused by one that
     /// somebody has for its kind (EPROTOTYPE), whether or not it listens, or has room for more.
-    public static func isAbandoned(_ path: String) -> Bool {
-        guard let raw = g_socket_new(G_SOCKET_FAMILY_UNIX, G_SOCKET_TYPE_STREAM, G_SOCKET_PROTOCOL_DEFAULT, nil) else {
+    ///
+    /// - Parameter isStream: whether it is a stream's, as those of X and sound servers, and not one of these here.
+    public static func isAbandoned(_ path: String, isStream: Bool = false) -> Bool {
+        let another = isStream ? G_SOCKET_TYPE_SEQPACKET : G_SOCKET_TYPE_STREAM
+        guard let raw = g_socket_new(G_SOCKET_FAMILY_UNIX, another, G_SOCKET_PROTOCOL_DEFAULT, nil) else {
             return false
         }
         let socket = LocalSocket(taking: raw)

@@ -15,35 +15,36 @@ final class DeviceLister: Sendable {
 
     private struct Use: Sendable {
         var holders = 0
+        /// While somebody looks.
+        var provider: DeviceProvider?
         var isStarted = false
     }
 
-    static let all = DeviceProvider.all.map { DeviceLister($0) } + [DeviceLister(nil)]
+    static let all = DeviceProvider.Factory.all.map { DeviceLister($0) } + [DeviceLister(nil)]
 
     /// `nil` for the X server.
-    let provider: DeviceProvider?
+    private let factory: DeviceProvider.Factory?
     /// The provider's; empty for the X server.
-    let factoryName: String
+    var factoryName: String { factory?.name ?? "" }
     private let queue: DispatchQueue
     /// Touched on the queue.
     private let use = Mutex(Use())
     /// How many that asked haven't been answered: whoever asks next would wait behind them.
     private let unanswered = BlockingMonitor(0)
 
-    private init(_ provider: DeviceProvider?) {
-        self.provider = provider
-        factoryName = provider?.factoryName ?? ""
-        queue = DispatchQueue(label: "mediagraph.devices.\(provider?.factoryName ?? "screens")")
+    private init(_ factory: DeviceProvider.Factory?) {
+        self.factory = factory
+        queue = DispatchQueue(label: "mediagraph.devices.\(factory?.name ?? "screens")")
     }
 
     /// For people.
-    var name: String { provider?.longName ?? "the X server \(DeviceProbe.display ?? "")" }
+    var name: String { factory?.longName ?? "the X server \(DeviceProbe.display ?? "")" }
 
     func knows(_ kind: MediaDevice.Kind) -> Bool {
         switch kind {
-        case .camera: provider?.knowsVideo ?? false
-        case .microphone, .speaker: provider?.knowsAudio ?? false
-        case .screen: provider == nil
+        case .camera: factory?.knowsVideo ?? false
+        case .microphone, .speaker: factory?.knowsAudio ?? false
+        case .screen: factory == nil
         }
     }
 
@@ -95,12 +96,14 @@ final class DeviceLister: Sendable {
 
     /// `nil` when its server refuses.
     private func look() -> Answer? {
-        guard let provider else { return Answer(devices: DeviceProbe.screens()) }
+        guard factory != nil else { return Answer(devices: DeviceProbe.screens()) }
         begin()
         defer { end() }
-        guard use.withLock({ $0.isStarted }) || !provider.watches else {
+        let (provider, isStarted) = use.withLock { ($0.provider, $0.isStarted) }
+        guard let provider else { return Answer() }
+        guard isStarted || !provider.watches else {
             // It can't be started without a server. One that hangs refuses who comes when too many wait already.
-            return ServerSockets.isAnswered(for: factoryName) ? nil : Answer()
+            return ServerSockets.isThere(for: factoryName) ? nil : Answer()
         }
         return Answer(devices: DeviceProbe.devices(provider.devices), hiddenProviders: provider.hiddenProviders)
     }
@@ -111,8 +114,8 @@ final class DeviceLister: Sendable {
     /// that has one listener.
     func hold() {
         queue.async { [self] in
-            provider?.onChange { Self.tell() }
             begin()
+            use.withLock { $0.provider }?.onChange { Self.tell() }
         }
     }
 
@@ -128,7 +131,10 @@ final class DeviceLister: Sendable {
     }
 
     private func begin() {
-        use.withLock { $0.holders += 1 }
+        use.withLock { use in
+            use.holders += 1
+            if use.provider == nil { use.provider = factory.flatMap(DeviceProvider.init) }
+        }
         start()
     }
 
@@ -137,22 +143,25 @@ final class DeviceLister: Sendable {
             use.holders -= 1
             return use.holders == 0
         }
-        if isUnused { stop() }
+        guard isUnused else { return }
+        stop()
+        use.withLock { $0.provider = nil }
     }
 
     /// Only one that watches is started: ALSA's would keep the list of that moment.
     private func start() {
-        guard let provider, provider.watches, !use.withLock({ $0.isStarted }) else { return }
-        let isStarted = provider.start()
-        use.withLock { $0.isStarted = isStarted }
+        let (provider, isStarted) = use.withLock { ($0.provider, $0.isStarted) }
+        guard let provider, provider.watches, !isStarted else { return }
+        let hasStarted = provider.start()
+        use.withLock { $0.isStarted = hasStarted }
     }
 
     private func stop() {
-        let wasStarted = use.withLock { use in
+        let started = use.withLock { use in
             defer { use.isStarted = false }
-            return use.isStarted
+            return use.isStarted ? use.provider : nil
         }
-        if wasStarted { provider?.stop() }
+        started?.stop()
     }
 
     // MARK: Telling

@@ -1,45 +1,32 @@
 import Foundation
+import GStreamer
 
 /// The sockets of this machine's X servers, and of the sound servers that clients of this process get.
 ///
-/// A server that ends by itself takes its file away; one that is killed leaves it behind, and the next one may take it over. The
-/// kernel knows whether somebody answers at it.
+/// A server that ends by itself takes its file away; one that is killed leaves it behind.
 enum ServerSockets {
-    /// Which they are, and whether somebody answers: another text for another server.
-    static var sound: [String] {
-        let listening = listening
-        return paths.compactMap { identity($0.path, listening) }
-    }
+    /// Which they are, and whether somebody has them: another text for another server.
+    static var sound: [String] { paths.compactMap { identity($0.path) } }
 
     static var screens: [String] {
         let folder = "/tmp/.X11-unix"
-        let listening = listening
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-        return names.sorted().compactMap { identity("\(folder)/\($0)", listening) }
+        return names.sorted().compactMap { identity("\(folder)/\($0)") }
     }
 
     /// Whether there is a server for a device provider, whatever that makes of it.
-    static func isAnswered(for provider: String) -> Bool {
-        let listening = listening
-        return paths.contains { $0.provider == provider && listening.contains($0.path) }
+    static func isThere(for provider: String) -> Bool {
+        paths.contains {
+            $0.provider == provider && FileManager.default.fileExists(atPath: $0.path)
+                && !LocalSocket.isAbandoned($0.path, isStream: true)
+        }
     }
 
-    private static func identity(_ path: String, _ listening: Set<String>) -> String? {
+    private static func identity(_ path: String) -> String? {
         guard let attributes = try? FileManager.default.attributesOfItem(atPath: path) else { return nil }
         let time = attributes[.creationDate] ?? attributes[.modificationDate] ?? 0
-        return "\(path) \(attributes[.systemFileNumber] ?? 0) \(time) \(listening.contains(path))"
-    }
-
-    /// The paths of the sockets that a process answers at.
-    private static var listening: Set<String> {
-        // Names may be any bytes.
-        let list = String(decoding: FileManager.default.contents(atPath: "/proc/net/unix") ?? Data(), as: UTF8.self)
-        return Set(
-            list.split(separator: "\n").compactMap { line in
-                // Number, reference count, protocol, flags, type, state, inode, path.
-                let fields = line.split(separator: " ", maxSplits: 7)
-                return fields.count == 8 && fields[3] == "00010000" ? String(fields[7]) : nil
-            })
+        let isAbandoned = LocalSocket.isAbandoned(path, isStream: true)
+        return "\(path) \(attributes[.systemFileNumber] ?? 0) \(time) \(isAbandoned)"
     }
 
     /// By the device provider that asks there: PulseAudio, or what stands in for it, and PipeWire.
