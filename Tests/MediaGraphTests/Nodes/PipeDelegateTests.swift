@@ -176,7 +176,11 @@ import Testing
     func stuck() throws {
         let (harness, pipe) = try pipe("drop-new")
         let isStuck = Atomic<Bool>(true)
-        let stuck = Delegate(onFrame: { _ in while isStuck.load(ordering: .acquiring) { sleepBriefly() } })
+        let isInCallback = Atomic<Bool>(false)
+        let stuck = Delegate(onFrame: { _ in
+            isInCallback.store(true, ordering: .releasing)
+            while isStuck.load(ordering: .acquiring) { sleepBriefly() }
+        })
         let quick = Delegate()
         try subscribe(stuck, to: pipe)
         try subscribe(quick, to: pipe)
@@ -184,6 +188,8 @@ import Testing
         for count in 1...20 {
             harness.push(Self.bytes)
             #expect(waitUntil { quick.log.all.count == count + 1 })
+            // Its thread may begin late, and the queue be full before it takes the first.
+            #expect(waitUntil { isInCallback.load(ordering: .acquiring) })
         }
         // One in its callback and two in the queue.
         #expect(waitUntil { NodeCounts(pipe)?.dropped == 17 })
