@@ -30,8 +30,8 @@ test-hardware: ## Run the checks against a kernel's cameras and sound cards, in 
 
 sanitize: ## Run the tests under Thread and Address Sanitizer (slow)
 	@scripts/deps build test
-	@scripts/sanitize thread all
-	@scripts/sanitize address all
+	@scripts/sanitize thread-all
+	@scripts/sanitize address
 
 install: ## Install under PREFIX=/usr/local, with the Swift libraries that it needs (PLUGINDIR= to move the plugin)
 	@scripts/install
@@ -39,7 +39,7 @@ install: ## Install under PREFIX=/usr/local, with the Swift libraries that it ne
 uninstall: ## Remove what `make install` put under PREFIX
 	@scripts/install --remove
 
-soak: ## Fuzz the senders, half an hour of a drifting clock, and ten minutes of a call with the leaks tracer
+soak: ## All tests in release mode, fuzzed senders, half an hour of a drifting clock, ten unplug cycles, a long call
 	@scripts/deps build test
 	@scripts/soak
 

@@ -3,6 +3,8 @@ import PackageDescription
 
 /// `~Escapable` borrowed frames need lifetime dependencies; clients of the package need no flag.
 let lifetimes: [SwiftSetting] = [.enableExperimentalFeature("Lifetimes")]
+/// In release mode too: it is what they test that is to be optimized, and they are most of what is compiled.
+let unoptimized: [SwiftSetting] = [.unsafeFlags(["-Onone"])]
 
 let package = Package(
     name: "MediaGraph",
@@ -56,9 +58,11 @@ let package = Package(
         .testTarget(
             name: "MediaGraphTests",
             dependencies: ["GStreamer", "MediaGraph", "MediaGraphTesting", "TestSupport", "LeakProbe"],
-            swiftSettings: lifetimes
+            swiftSettings: lifetimes + unoptimized
         ),
-        .testTarget(name: "MediaGraphCLITests", dependencies: ["MediaGraph", "MediaGraphCLI", "TestSupport"]),
+        .testTarget(
+            name: "MediaGraphCLITests", dependencies: ["MediaGraph", "MediaGraphCLI", "TestSupport"],
+            swiftSettings: unoptimized),
     ],
     swiftLanguageModes: [.v6]
 )

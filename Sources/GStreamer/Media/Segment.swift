@@ -14,7 +14,8 @@ public struct Segment: Equatable, @unchecked Sendable {
     }
 
     /// Of a stream that has said nothing yet: no timestamp has a running time.
-    public static let undefined = Segment(GstSegment())
+    /// (Computed: of a stored one Swift 6.3 in release mode makes a global of 112 of its 120 bytes, and reads beyond it.)
+    public static var undefined: Segment { Segment(GstSegment()) }
 
     /// Timestamps that are running time itself.
     public init() {
