@@ -258,4 +258,41 @@ import Testing
         #expect(pipe.setState(.paused) != .failure)
         pipe.setState(.null)
     }
+
+    @Test("RP-4 a stream that is off before its receiver's thread has begun gives one on and one off")
+    func shortStream() throws {
+        for _ in 0..<50 {
+            let recorder = Recorder()
+            let element = try #require(Element(factory: "rawdatapipe"))
+            try element.setProperty("backpressure", parsing: "drop-old")
+            // Nobody advances the harness's clock.
+            try element.setProperty("sync", parsing: "false")
+            try NodeDoor.attach(recorder, memoryMode: nil, to: element)
+            let bus = gst_bus_new()!
+            let raw = element.raw.assumingMemoryBound(to: GstElement.self)
+            gst_element_set_bus(raw, bus)
+            let harness = Harness(element, sink: "sink", source: nil)
+            harness.setLive(true)
+            harness.setSourceCaps("video/x-raw,format=I420,width=16,height=16,framerate=30/1")
+            harness.push([UInt8](repeating: 9, count: 16 * 16 * 3 / 2))
+            harness.push(.custom(StreamStatus.event(on: false)))
+            guard waitUntil({ recorder.log.all == ["on", "frame", "off"] }) else {
+                Issue.record("\(recorder.log.all)")
+                return
+            }
+            element.setState(.null)
+            var statuses: [String] = []
+            while let message = gst_bus_pop(bus) {
+                if let text = gst_message_get_structure(message).flatMap({ gst_structure_to_string($0) }) {
+                    let line = String(cString: text)
+                    if line.hasPrefix(StreamStatus.eventName) { statuses.append(line.contains("true") ? "on" : "off") }
+                    g_free(text)
+                }
+                gst_mini_object_unref(UnsafeMutableRawPointer(message).assumingMemoryBound(to: GstMiniObject.self))
+            }
+            gst_element_set_bus(raw, nil)
+            gst_object_unref(bus)
+            #expect(statuses == ["on", "off"])
+        }
+    }
 }

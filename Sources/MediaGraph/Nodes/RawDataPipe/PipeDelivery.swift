@@ -255,7 +255,7 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
     override func received(_ event: StreamEvent) {
         switch event {
         case .custom(let structure) where structure.name == StreamStatus.eventName:
-            guard let on = structure["on", as: Bool.self] else { return }
+            guard let on = structure["on", as: Bool.self], on || isOn else { return }
             if on { changeStatus(on) }
             for subscription in subscriptions { subscription.receive(.status(on)) }
             if !on { changeStatus(on) }

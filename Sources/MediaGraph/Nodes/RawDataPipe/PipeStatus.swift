@@ -4,7 +4,7 @@ import Synchronization
 /// The stream's status on the bus: on before any receiver has a frame, off after the last one's callback, once each.
 final class PipeStatus: Sendable {
     private struct State: Sendable {
-        /// The stream itself, and the receivers that have been told that it is on.
+        /// The stream itself, and the receivers that haven't been told yet that it is off.
         var on = 0
         var told = false
         /// A thread is posting, and looks again when it has.

@@ -1,6 +1,7 @@
 import CGStreamer
 import CMediaGraphABI
 import GStreamer
+import Synchronization
 
 /// What comes between a pipe's frames.
 enum PipeSignal: DeliverySignal {
@@ -57,6 +58,8 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
     private var current: Unmanaged<FramePlan>?
     private var planned: UInt = 0
     private var isOn = false
+    /// Whether the pipe's status waits for its being told that the stream is off.
+    private let holdsStatus = Atomic<Bool>(false)
     private var hasFailed = false
     /// With `on-error=drop`.
     private var lastFailure: MediaGraphError?
@@ -140,9 +143,13 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
     }
 
     func receive(_ signal: PipeSignal) {
+        // From before it waits in the queue: the stream may be off again by the time that it is told.
+        var isHeldAnew = false
+        if case .status = signal { isHeldAnew = holdStatus() }
         switch line.admit(signal) {
         case .deliver: line.leave(tell(signal))
-        case .queued, .ignored, .failed: break
+        case .queued: break
+        case .ignored, .failed: if isHeldAnew { letStatusGo() }
         }
     }
 
@@ -180,18 +187,30 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
     }
 
     private func changeStatus(_ on: Bool) {
-        guard on != isOn else { return }
-        isOn = on
-        if on { pipe.status.turnedOn() }
-        consumer.statusChanged(isOn: on)
-        if !on { pipe.status.turnedOff() }
+        if on { holdStatus() }
+        if on != isOn {
+            isOn = on
+            consumer.statusChanged(isOn: on)
+        }
+        if !on { letStatusGo() }
     }
 
     /// Unsubscribed: nothing is told any more.
     private func forgetStatus() {
-        guard isOn else { return }
         isOn = false
-        pipe.status.turnedOff()
+        letStatusGo()
+    }
+
+    /// True when it hasn't held it before. Any thread.
+    @discardableResult
+    private func holdStatus() -> Bool {
+        guard !holdsStatus.exchange(true, ordering: .acquiringAndReleasing) else { return false }
+        pipe.status.turnedOn()
+        return true
+    }
+
+    private func letStatusGo() {
+        if holdsStatus.exchange(false, ordering: .acquiringAndReleasing) { pipe.status.turnedOff() }
     }
 
     private func fail(_ error: MediaGraphError) -> DeliveryOutcome {
