@@ -281,18 +281,16 @@ import Testing
                 return
             }
             element.setState(.null)
-            var statuses: [String] = []
+            var statuses: [Bool?] = []
             while let message = gst_bus_pop(bus) {
-                if let text = gst_message_get_structure(message).flatMap({ gst_structure_to_string($0) }) {
-                    let line = String(cString: text)
-                    if line.hasPrefix(StreamStatus.eventName) { statuses.append(line.contains("true") ? "on" : "off") }
-                    g_free(text)
+                if case .element(let structure) = Message(message).kind, structure.name == StreamStatus.eventName {
+                    statuses.append(structure["on", as: Bool.self])
                 }
                 gst_mini_object_unref(UnsafeMutableRawPointer(message).assumingMemoryBound(to: GstMiniObject.self))
             }
             gst_element_set_bus(raw, nil)
             gst_object_unref(bus)
-            #expect(statuses == ["on", "off"])
+            #expect(statuses == [true, false])
         }
     }
 }
