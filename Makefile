@@ -31,7 +31,7 @@ test-hardware: ## Run the checks against a kernel's cameras and sound cards, in 
 sanitize: ## Run the tests under Thread and Address Sanitizer (slow)
 	@scripts/deps build test
 	@scripts/sanitize thread-all
-	@scripts/sanitize address
+	@scripts/sanitize address-all
 
 install: ## Install under PREFIX=/usr/local, with the Swift libraries that it needs (PLUGINDIR= to move the plugin)
 	@scripts/install

@@ -1,5 +1,6 @@
 import GStreamer
 import MediaGraph
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct ProcessorTests {

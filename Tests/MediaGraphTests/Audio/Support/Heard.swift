@@ -64,12 +64,6 @@ extension TemporaryFolder {
     }
 }
 
-/// Samples without a pattern, the same for the same seed.
-func noiseSamples(_ count: Int, seed: UInt64 = 1, in range: ClosedRange<Int16> = -20_000...20_000) -> [Int16] {
-    var generator = SplitMix64(state: seed)
-    return (0..<count).map { _ in Int16.random(in: range, using: &generator) }
-}
-
 /// How far samples are from the sine of that frequency which fits them best, in decibels of the sine: total harmonic
 /// distortion and noise.
 func distortion(_ samples: ArraySlice<Int16>, frequency: Double, rate: Double) -> Double {

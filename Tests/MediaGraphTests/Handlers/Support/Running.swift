@@ -29,9 +29,3 @@ func process(
     try await graph.run()
     return collector.frames.map(\.bytes)
 }
-
-/// Bytes without a pattern, the same for the same seed.
-func noise(_ count: Int, seed: UInt64 = 1, in range: ClosedRange<UInt8> = 0...255) -> [UInt8] {
-    var generator = SplitMix64(state: seed)
-    return (0..<count).map { _ in UInt8.random(in: range, using: &generator) }
-}
