@@ -23,6 +23,8 @@ public final class PluggableDevice: Sendable {
         case stuckAtTheEnd
         /// The same for whoever lets it play, and for whoever asks it to end its stream.
         case stuckInPlay, stuckInEnding
+        /// It says nothing, and accepts that its stream is to end, which it never does.
+        case deaf
     }
 
     private static let all = Mutex<[String: PluggableDevice]>([:])
@@ -90,7 +92,7 @@ class PluggableSource: PushSource, ConfigurableElement, @unchecked Sendable {
         if case .nullToReady = change {
             device?.openings.wrappingAdd(1, ordering: .relaxed)
             switch device?.state {
-            case .there, .silent, .stuckAtTheEnd, .stuckInPlay, .stuckInEnding: break
+            case .there, .silent, .stuckAtTheEnd, .stuckInPlay, .stuckInEnding, .deaf: break
             case .stuck: device?.waitWhile(.stuck)
             case .busy: return refuse(.busy, "Device is busy.")
             case .forbidden: return refuse(.notAuthorized, "Could not open device for reading and writing.")
@@ -112,7 +114,7 @@ class PluggableSource: PushSource, ConfigurableElement, @unchecked Sendable {
 
     override func endOfStreamRequested() -> Bool {
         device?.waitWhile(.stuckInEnding)
-        return false
+        return device?.state == .deaf
     }
 
     override func start() -> Bool {
@@ -141,7 +143,7 @@ class PluggableSource: PushSource, ConfigurableElement, @unchecked Sendable {
             let begin = next
             next = end
             switch device?.state {
-            case .silent: continue
+            case .silent, .deaf: continue
             case .stuckAtTheEnd where device?.isSilent == true: continue
             case .there, .stuckAtTheEnd, .stuckInPlay, .stuckInEnding: break
             default:

@@ -15,19 +15,27 @@ public enum PipeWireProvider {
         private let file: UInt64
         private let seconds, nanoseconds: Int
 
-        /// `nil` where there is none.
+        /// `nil` where there is none, or only what one that was killed has left.
         static var current: Socket? {
-            func value(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
-            guard let folder = value("PIPEWIRE_RUNTIME_DIR") ?? value("XDG_RUNTIME_DIR") else { return nil }
-            let name = value("PIPEWIRE_REMOTE") ?? "pipewire-0"
             var status = stat()
-            return stat(name.hasPrefix("/") ? name : "\(folder)/\(name)", &status) == 0 ? Socket(status) : nil
+            guard let path = socketPath, stat(path, &status) == 0, !LocalSocket.isAbandoned(path, isStream: true) else {
+                return nil
+            }
+            return Socket(status)
         }
 
         private init(_ status: stat) {
             file = UInt64(status.st_ino)
             (seconds, nanoseconds) = (status.st_ctim.tv_sec, status.st_ctim.tv_nsec)
         }
+    }
+
+    /// Where clients of this process find their server; `nil` where the environment doesn't say.
+    public static var socketPath: String? {
+        func value(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
+        let name = value("PIPEWIRE_REMOTE") ?? "pipewire-0"
+        if name.hasPrefix("/") { return name }
+        return (value("PIPEWIRE_RUNTIME_DIR") ?? value("XDG_RUNTIME_DIR")).map { "\($0)/\(name)" }
     }
 
     /// The server whose provider is kept: starts are counted, and one of them is this one's.

@@ -29,13 +29,23 @@ extension Pipeline {
     /// Once a live pipeline was asked to play: from now on each sink plays as soon as it has its first buffer.
     ///
     /// GStreamer has those that have theirs wait in PAUSED until all others have, too: a stream that hasn't begun, of a device
-    /// or a user that isn't there yet, would hold every other one.
+    /// or a user that isn't there yet, would hold every other one. Sinks whose state is another's business, as that of a
+    /// `splitmuxsink`'s is, are left to him.
     public func letSinksPlayAlone() {
         let type = gst_base_sink_get_type()
         for sink in allElements
-        where g_type_check_instance_is_a(sink.raw.assumingMemoryBound(to: GTypeInstance.self), type) != 0 {
+        where g_type_check_instance_is_a(sink.raw.assumingMemoryBound(to: GTypeInstance.self), type) != 0
+            && (sink.state == .ready || sink.state == .paused) && sink.followsPipeline
+        {
             // Where it waits for its first buffer, that takes it through PAUSED.
-            if sink.state != .playing { sink.setState(.playing) }
+            sink.setState(.playing)
         }
+    }
+}
+
+extension Element {
+    /// Whether its state is its pipeline's, and neither its own nor its bin's.
+    fileprivate var followsPipeline: Bool {
+        gst_element_is_locked_state(element) == 0 && (parent.map { $0.parent == nil || $0.followsPipeline } ?? true)
     }
 }

@@ -12,13 +12,21 @@ package final class DeviceCall<Answer: Sendable>: AbandonableCall, Sendable {
     private let progress = BlockingMonitor<Progress>(.waiting)
     private let thread: NativeThread
 
-    /// Asks. What is answered when nobody waits any more is `late`'s, on the call's own thread.
+    /// Asks. What is answered when nobody waits any more is `late`'s, on the call's own thread; `nil` is for an answer that will
+    /// never come, from a thread that keeps what it has in its hands.
     package init(
-        _ question: @escaping @Sendable () -> Answer, late: @escaping @Sendable (Answer) -> Void = { _ in }
+        _ question: @escaping @Sendable () -> Answer, late: @escaping @Sendable (Answer?) -> Void = { _ in }
     ) {
-        DeviceCalls.underWay.wrappingAdd(1, ordering: .relaxed)
+        DeviceCalls.begin()
         thread = NativeThread("device-call") { [progress] in
-            defer { DeviceCalls.underWay.wrappingSubtract(1, ordering: .relaxed) }
+            let entry = DeviceCalls.enter {
+                progress.withLock { if case .waiting = $0 { $0 = .abandoned } }
+                late(nil)
+            }
+            defer {
+                entry.end()
+                DeviceCalls.end()
+            }
             let answer = question()
             let isLate = progress.withLock { progress in
                 if case .abandoned = progress { return true }
@@ -57,8 +65,40 @@ package protocol AbandonableCall: Sendable {
 
 /// Those of this process.
 package enum DeviceCalls {
-    fileprivate static let underWay = Atomic<Int>(0)
+    private static let underWay = Atomic<Int>(0)
+
+    static func begin() { underWay.wrappingAdd(1, ordering: .relaxed) }
+    static func end() { underWay.wrappingSubtract(1, ordering: .relaxed) }
 
     /// Whether a driver or a server is being asked: libraries' destructors, which `exit` runs, would pull theirs from under it.
     package static var areUnderWay: Bool { underWay.load(ordering: .relaxed) > 0 }
+
+    private struct Forsaking: Sendable {
+        var body: @Sendable () -> Void
+    }
+    /// By the calls' threads.
+    private static let forsakings = Mutex<[UInt: Forsaking]>([:])
+
+    fileprivate struct Entry {
+        fileprivate let thread: UInt
+        func end() { _ = forsakings.withLock { $0.removeValue(forKey: thread) } }
+    }
+
+    fileprivate static func enter(_ forsaken: @escaping @Sendable () -> Void) -> Entry {
+        let entry = Entry(thread: currentThread())
+        forsakings.withLock { $0[entry.thread] = Forsaking(body: forsaken) }
+        return entry
+    }
+
+    /// Whether this thread is a call's.
+    static var canForsakeCurrent: Bool { forsakings.withLock { $0[currentThread()] != nil } }
+
+    /// On a thread that can't go on: it stays where it is for good, and whoever waits for its call goes on without. Returns where
+    /// it is no call's.
+    static func forsakeCurrent() {
+        let forsaking = forsakings.withLock { $0.removeValue(forKey: currentThread()) }
+        guard let forsaking else { return }
+        forsaking.body()
+        BlockingMonitor(()).wait { _ -> Void? in nil }
+    }
 }

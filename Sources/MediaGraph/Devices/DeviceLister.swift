@@ -87,7 +87,8 @@ final class DeviceLister: Sendable {
 
     private func call() -> DeviceCall<Answer?> {
         DeviceCall {
-            self.queue.sync { self.look() }
+            // Screens are asked in their own turn; and who asks may be left behind for good.
+            self.factory == nil ? self.look() : self.queue.sync { self.look() }
         } late: { _ in
             self.unanswered.withLock { $0 -= 1 }
             Self.tell()
@@ -96,7 +97,10 @@ final class DeviceLister: Sendable {
 
     /// `nil` when its server refuses.
     private func look() -> Answer? {
-        guard factory != nil else { return Answer(devices: DeviceProbe.screens()) }
+        guard factory != nil else {
+            let screens = DeviceProbe.screens()
+            return screens.isEmpty && ServerSockets.isScreenThere ? nil : Answer(devices: screens)
+        }
         begin()
         defer { end() }
         let (provider, isStarted) = use.withLock { ($0.provider, $0.isStarted) }
@@ -113,17 +117,26 @@ final class DeviceLister: Sendable {
     /// It tells listeners what comes and goes, until `release`, or until somebody else in this process listens to its provider:
     /// that has one listener.
     func hold() {
-        queue.async { [self] in
+        later { [self] in
             begin()
             use.withLock { $0.provider }?.onChange { Self.tell() }
         }
     }
 
-    func release() { queue.async { self.end() } }
+    func release() { later { self.end() } }
+
+    /// Counted: a program that ends meanwhile leaves it behind.
+    private func later(_ body: @escaping @Sendable () -> Void) {
+        DeviceCalls.begin()
+        queue.async {
+            defer { DeviceCalls.end() }
+            body()
+        }
+    }
 
     /// The provider of a sound server that has ended looks for no other by itself.
     func restart() {
-        queue.async { [self] in
+        later { [self] in
             guard use.withLock({ $0.holders > 0 }) else { return }
             stop()
             start()

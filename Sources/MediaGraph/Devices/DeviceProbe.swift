@@ -49,6 +49,7 @@ package enum DeviceProbe {
         {
             try? element.setProperty("target-object", to: node)
         }
+        DeviceChain.stampPipeWire(element)
         guard let (text, path) = text(element) else { return nil }
         return MediaDevice(
             kind: kind, name: device.displayName, path: path ?? device.displayName, text: text,
@@ -120,12 +121,19 @@ package enum DeviceProbe {
         return device == path
     }
 
-    /// `nil` where the screen can't be opened. An X library that loses its server ends the process, so this doesn't capture.
+    /// `nil` where the screen can't be opened.
     package static func formats(ofScreen display: String) -> [DeviceFormat]? {
-        guard let element = Element(factory: "ximagesrc") else { return nil }
+        ScreenLosses.keepProcess(by: ScreenCapture.factory)
+        guard let element = Element(factory: ScreenCapture.factory) else { return nil }
         try? element.setProperty("display-name", to: display)
-        defer { element.setState(.null) }
-        guard element.setState(.ready) != .failure, let caps = element.staticPad("src")?.queryCaps() else { return nil }
+        let caps = ScreenTurn.take {
+            defer {
+                element.setState(.null)
+                element.releaseSource()
+            }
+            return element.setState(.ready) == .failure ? nil : element.staticPad("src")?.queryCaps()
+        }
+        guard let caps else { return nil }
         let formats = formats(caps)
         // Where it can't be opened, its size is whatever an X screen may have.
         guard let width = formats.first?.widths.first, width.least == width.greatest else { return nil }

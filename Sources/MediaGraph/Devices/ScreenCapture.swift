@@ -29,8 +29,18 @@ final class ScreenCapture: Sendable {
 
     /// Before it is in PAUSED, on the thread that has its state in its hands: it connects anew, to the window that is there now.
     /// It blocks.
-    func choose() throws(MediaGraphError) {
-        element.releaseSource()
+    ///
+    /// - Parameter patience: microseconds that it waits for others that connect; `nil` for any time.
+    func choose(within patience: Int64? = nil) throws(MediaGraphError) {
+        try ScreenTurn.take(within: patience) { () throws(MediaGraphError) in
+            element.releaseSource()
+            try find()
+            // It connects to know its formats.
+            _ = element.staticPad("src")?.queryCaps()
+        }
+    }
+
+    private func find() throws(MediaGraphError) {
         let (number, name) = asked
         guard number != 0 || !name.isEmpty else { return window.withLock { $0 = Window() } }
         let title = title
@@ -45,9 +55,11 @@ final class ScreenCapture: Sendable {
     }
 
     /// Once it is in PAUSED, and before it gives anything. It blocks.
-    func confirm() throws(MediaGraphError) {
+    func confirm(within patience: Int64? = nil) throws(MediaGraphError) {
         let window = window.withLock { $0 }
-        guard window.number != 0, XWindows.window(window.number, named: "", on: display) == nil else { return }
+        guard window.number != 0 else { return }
+        let found = ScreenTurn.take(within: patience) { XWindows.window(window.number, named: "", on: display) }
+        guard found == nil else { return }
         throw .noDevice(missing(window.title))
     }
 
@@ -58,13 +70,16 @@ final class ScreenCapture: Sendable {
         switch loss {
         case .server(let name):
             guard name == display else { return nil }
-            return .deviceGone(
-                .init("X screen \(name)", expected: "an X server that runs", actual: "a connection that it closed"))
+            return Self.serverGone(name)
         case .window(let number, let server):
             let window = window.withLock { $0 }
             guard number == window.number, server == display else { return nil }
             return .deviceGone(missing(window.title))
         }
+    }
+
+    static func serverGone(_ name: String) -> MediaGraphError {
+        .deviceGone(.init("X screen \(name)", expected: "an X server that runs", actual: "a connection that it closed"))
     }
 
     private func missing(_ window: String) -> MediaGraphError.Detail {
@@ -76,6 +91,9 @@ final class ScreenCapture: Sendable {
         let chosen = window.withLock { $0.title }
         return name(chosen.isEmpty ? title : chosen)
     }
+
+    /// Whether it is a window that was asked for by its number, which X gives to another when it is closed.
+    var isNumbered: Bool { asked.number != 0 }
 
     /// The window that was asked for; 0 and nothing for the screen.
     private var asked: (number: UInt, name: String) {

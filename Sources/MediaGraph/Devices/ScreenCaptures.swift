@@ -1,11 +1,16 @@
 import GStreamer
 import Synchronization
 
-/// What a graph's own elements capture of X screens. A server that ends, or a window that is closed, is the end of that capture,
-/// not of the program, which Xlib would end. What a `devicesource` captures is that node's.
+/// What a graph's own elements capture of X screens, and show there. A server that ends, or a window that is closed, is the end
+/// of that, not of the program, which Xlib would end. What a `devicesource` captures is that node's.
 final class ScreenCaptures: Sendable {
+    /// What shows pictures in a window; `autovideosink` takes one of them.
+    static let windowSinks = ["ximagesink", "xvimagesink", "autovideosink"]
+
     private struct Captures: Sendable {
         var all: [ScreenCapture]?
+        /// That show something.
+        var sinks: [Element] = []
         /// Those that have lost what they capture, in this run: Xlib tells it with each frame.
         var lost: Set<Element> = []
     }
@@ -16,15 +21,20 @@ final class ScreenCaptures: Sendable {
         let all =
             captures.withLock { $0.all }
             ?? pipeline.allElements.compactMap(ScreenCapture.init).filter { !$0.element.isInDeviceSource }
-        captures.withLock { $0 = Captures(all: all) }
+        let sinks = pipeline.allElements.filter { $0.factoryName.map(Self.windowSinks.contains) ?? false }
+        captures.withLock { $0 = Captures(all: all, sinks: sinks) }
         return !all.isEmpty
     }
 
     /// In READY. False when a window isn't there: its element has said so.
-    func choose() -> Bool { each { capture throws(MediaGraphError) in try capture.choose() } }
+    func choose() -> Bool {
+        each { capture throws(MediaGraphError) in try capture.choose(within: ScreenTurn.graphsPatience) }
+    }
 
     /// In PAUSED. False when a window has gone meanwhile.
-    func confirm() -> Bool { each { capture throws(MediaGraphError) in try capture.confirm() } }
+    func confirm() -> Bool {
+        each { capture throws(MediaGraphError) in try capture.confirm(within: ScreenTurn.graphsPatience) }
+    }
 
     private func each(_ body: (ScreenCapture) throws(MediaGraphError) -> Void) -> Bool {
         for capture in captures.withLock({ $0.all }) ?? [] {
@@ -51,6 +61,15 @@ final class ScreenCaptures: Sendable {
                 element.postError(.read, "\(error)", details: error.details)
             }
             element.sendEndOfStream()
+        }
+        guard case .server(let name) = loss else { return }
+        for sink in captures.withLock({ $0.sinks }) {
+            let own = (try? sink.property("display", as: String.self)) ?? ""
+            guard sink.state >= .paused, name == (own.isEmpty ? DeviceProbe.display ?? "" : own),
+                captures.withLock({ $0.lost.insert(sink).inserted })
+            else { continue }
+            let error = ScreenCapture.serverGone(name)
+            sink.postError(.write, "\(error)", details: error.details)
         }
     }
 }

@@ -16,12 +16,25 @@ final class ScreenLosses: Sendable {
 
     deinit { _ = Self.all.withLock { $0.removeValue(forKey: ObjectIdentifier(self)) } }
 
+    /// Makes a graph's elements of its description.
+    static func inTurn<Result, Failure: Error>(
+        _ text: String, _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        connects(text) ? try ScreenTurn.take(within: ScreenTurn.graphsPatience, body) : try body()
+    }
+
+    /// Whether elements of a description may connect to an X server.
+    private static func connects(_ text: String) -> Bool {
+        ([ScreenCapture.factory] + ScreenCaptures.windowSinks).contains(where: text.contains)
+    }
+
     /// Before elements are made of a description: they connect as soon as they are linked, and Xlib ends the process when one
     /// loses what it captures.
     static func keepProcess(by text: String) {
-        guard text.contains(ScreenCapture.factory) else { return }
+        guard connects(text) else { return }
         _ = XConnections.keepProcess { loss in
             for listener in all.withLock({ Array($0.values) }) { listener.told(loss) }
+            if case .server = loss { ScreenTurn.serverHasGone() }
         }
     }
 }

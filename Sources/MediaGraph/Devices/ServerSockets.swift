@@ -14,6 +14,15 @@ enum ServerSockets {
         return names.sorted().compactMap { identity("\(folder)/\($0)") }
     }
 
+    /// Whether there is an X server where `DISPLAY` says; of another machine's, and where it says nonsense, that it is.
+    static var isScreenThere: Bool {
+        guard let display = DeviceProbe.display else { return false }
+        let number = display.drop { $0 != ":" }.dropFirst().prefix { $0 != "." }
+        guard display.hasPrefix(":") || display.hasPrefix("unix:") else { return true }
+        let path = "/tmp/.X11-unix/X\(number)"
+        return FileManager.default.fileExists(atPath: path) && !LocalSocket.isAbandoned(path, isStream: true)
+    }
+
     /// Whether there is a server for a device provider, whatever that makes of it.
     static func isThere(for provider: String) -> Bool {
         paths.contains {
@@ -32,13 +41,15 @@ enum ServerSockets {
     /// By the device provider that asks there: PulseAudio, or what stands in for it, and PipeWire.
     private static let paths: [(provider: String, path: String)] = {
         let environment = ProcessInfo.processInfo.environment
-        let folder = environment["XDG_RUNTIME_DIR"] ?? "/run/user/\(getuid())"
+        let folder =
+            environment["PULSE_RUNTIME_PATH"] ?? "\(environment["XDG_RUNTIME_DIR"] ?? "/run/user/\(getuid())")/pulse"
         // As `{machine}unix:/path tcp:host`.
         let named = (environment["PULSE_SERVER"] ?? "").split(separator: " ").compactMap { server in
             server.range(of: "unix:").map { String(server[$0.upperBound...]) }
                 ?? (server.hasPrefix("/") ? String(server) : nil)
         }
-        let pulse = environment["PULSE_SERVER"] == nil ? ["\(folder)/pulse/native"] : named
-        return pulse.map { ("pulsedeviceprovider", $0) } + [("pipewiredeviceprovider", "\(folder)/pipewire-0")]
+        let pulse = environment["PULSE_SERVER"] == nil ? ["\(folder)/native"] : named
+        let pipeWire = PipeWireProvider.socketPath.map { [$0] } ?? []
+        return pulse.map { ("pulsedeviceprovider", $0) } + pipeWire.map { ("pipewiredeviceprovider", $0) }
     }()
 }

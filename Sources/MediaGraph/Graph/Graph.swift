@@ -43,7 +43,11 @@ public final class Graph: Sendable {
         ScreenLosses.keepProcess(by: expanded.text)
         // Not on the thread that lost it, which is an element's.
         screenLosses = ScreenLosses { [control, screens] loss in control.async { screens.end(loss) } }
-        do { pipeline = try Pipeline(parsing: expanded.text) } catch {
+        do {
+            pipeline = try ScreenLosses.inTurn(expanded.text) { () throws(GLibError) in
+                try Pipeline(parsing: expanded.text)
+            }
+        } catch {
             throw .description(DescriptionError(diagnostics: [expanded.diagnostic(forParseError: error.message)]))
         }
         pipeline.onMessage { [weak self] message in self?.handle(message) }

@@ -71,7 +71,7 @@ enum DeviceFamily {
                 return ElementFinding.none(of: .camera, error)
             }
         case .camera:
-            return camera(opened["device"] ?? "/dev/video0")
+            return camera(opened["device"] ?? "/dev/video0", isOutput: opened.factory.hasSuffix("sink"))
                 ?? refusal(opened, "mediagraph devices lists the cameras, and who uses them")
         case .pulse:
             return refusal(
@@ -88,13 +88,16 @@ enum DeviceFamily {
         }
     }
 
-    private func camera(_ path: String) -> Finding? {
+    private func camera(_ path: String, isOutput: Bool) -> Finding? {
         guard FileManager.default.fileExists(atPath: path) else {
-            return Finding(
-                problem: "there is no camera \(path)",
-                mend:
-                    "plug one in, and see mediagraph devices; a virtual one: sudo modprobe v4l2loopback (v4l2loopback-dkms)"
-            )
+            let number = path.split(separator: "/").last.flatMap { Int($0.drop { !$0.isNumber }) } ?? 20
+            // Browsers take it for a camera only if it doesn't say that it is an output too.
+            let virtual = "sudo modprobe v4l2loopback exclusive_caps=1 video_nr=\(number) (v4l2loopback-dkms)"
+            return isOutput
+                ? Finding(problem: "there is no virtual camera \(path)", mend: virtual)
+                : Finding(
+                    problem: "there is no camera \(path)",
+                    mend: "plug one in, and see mediagraph devices; a virtual one: \(virtual)")
         }
         return access(path, R_OK | W_OK) == 0
             ? nil
@@ -166,7 +169,7 @@ enum DeviceFamily {
     private func window(_ opened: OpenedElement, _ screen: String) -> Finding? {
         let (number, title) = (opened["xid"].flatMap(Self.number) ?? 0, opened["xname"] ?? "")
         guard number != 0 || !title.isEmpty else { return nil }
-        guard XWindows.window(number, named: title, on: screen) == nil else { return nil }
+        guard ScreenTurn.take({ XWindows.window(number, named: title, on: screen) }) == nil else { return nil }
         let label = title.isEmpty ? "0x\(String(number, radix: 16))" : "\"\(title)\""
         return Finding(
             problem: "the screen \(screen) has no window \(label)",

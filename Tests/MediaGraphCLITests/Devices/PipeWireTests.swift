@@ -55,14 +55,16 @@ import Testing
             cat "$log"
             """)
         #expect(run.status == 0, "\(run.errors)")
-        let camera = "cameras\n  Drawn\n    pipewiresrc target-object=drawn\n    YUY2: 640×360 at 30 fps\n"
+        let camera =
+            "cameras\n  Drawn\n    pipewiresrc do-timestamp=true target-object=drawn\n    YUY2: 640×360 at 30 fps\n"
         #expect(run.output.contains(camera), "\(run.output)")
         #expect(run.output.contains("\"frames\":10"), "\(run.output)")
         let json = try #require(run.output.split(separator: "\n").last)
         let devices = try JSONDecoder().decode(List.self, from: Data(json.utf8)).devices
         #expect(
             devices.map(\.text) == [
-                "pipewiresrc target-object=drawn", "pulsesrc device=speaker.monitor", "pulsesink device=speaker",
+                "pipewiresrc do-timestamp=true target-object=drawn", "pulsesrc device=speaker.monitor",
+                "pulsesink device=speaker",
             ])
     }
 
@@ -78,6 +80,11 @@ import Testing
                 vanishes
                 waits $round says '"path":"drawn".*"removed"'
             done
+            # Its server leaves its socket behind.
+            provides
+            waits 3 says '"path":"drawn".*"added"'
+            kill -KILL $(pgrep -x -P $PPID pipewire)
+            waits 3 says '"path":"drawn".*"removed"'
             kill -TERM $watch
             wait $watch
             """)
@@ -125,12 +132,17 @@ import Testing
                 --duration 2 >"$log"
             cat "$log"
             mediagraph run --quiet 'devicesource source="pipewiresrc target-object=drawn" ! image/jpeg ! fakesink' && exit 9
-            true
+            # It gives frames without timestamps.
+            mediagraph run --quiet 'devicesource source="pipewiresrc target-object=drawn" ! matroskamux !
+                filesink location='"$log.mkv" --duration 3
+            ffprobe -v error -count_packets -show_entries stream=nb_read_packets -of csv=p=0 "$log.mkv"
             """)
         #expect(run.status == 0, "\(run.errors)")
         #expect(run.output.contains("YUY2 640×360@30"), "\(run.output)")
         #expect(run.output.firstMatch(of: /"event":"status".*"on":true/) != nil, "\(run.output)")
         #expect(run.errors.contains("drawn: expected image/jpeg"), "\(run.errors)")
+        let recorded = run.output.split(separator: "\n").last.flatMap { Int($0) } ?? 0
+        #expect(recorded > 30, "\(run.output)")
     }
 
     @Test("DV-2 a PipeWire camera that isn't there is missing at once, by its name, and doctor knows")

@@ -1,4 +1,5 @@
 import Foundation
+import GStreamer
 import TestSupport
 import Testing
 
@@ -42,6 +43,77 @@ import Testing
         #expect(program.waits { $0.output.components(separatedBy: "\"progress\"").count >= progress + 2 })
         program.send(SIGINT)
         #expect(program.end() == 0, "\(program.output)")
+    }
+
+    @Test("DV-2 an X server that ends is an error of what shows a picture there, and files of other branches are whole")
+    func preview() throws {
+        let display = try VirtualDisplay(width: 160, height: 120)
+        let file = folder.path("preview.mp4")
+        let program = try run(
+            """
+            videotestsrc is-live=true ! video/x-raw,width=64,height=48 ! tee name=t ! queue ! videoconvert !
+            ximagesink display=\(display.name)  t. ! queue ! x264enc tune=zerolatency ! mp4mux ! filesink location="\(file)"
+            """)
+        #expect(program.waits { self.count("progress", $0) >= 2 }, "\(program.output)\(program.errors)")
+        display.end()
+        #expect(program.end() == 1)
+        let text = "X screen \(display.name): expected an X server that runs, got a connection that it closed"
+        #expect(program.output.contains(text), "\(program.output)\(program.errors)")
+        let read = try ChildProcess.run("ffmpeg", ["-nostdin", "-v", "error", "-i", file, "-f", "null", "-"])
+        #expect(read.status == 0 && read.errors.isEmpty, "\(read.errors)")
+    }
+
+    /// Passes so many pieces of what a server says on to a client, and then ends the connection.
+    private static let cutter = """
+        import os, socket, sys, threading
+        real, path, pieces = sys.argv[1], sys.argv[2], int(sys.argv[3])
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(path + ".new")
+        listener.listen()
+        os.rename(path + ".new", path)
+        def pump(source, sink, left):
+            while (data := source.recv(65536)) and left != 0:
+                sink.sendall(data)
+                left -= 1
+            for end in source, sink:
+                try: end.shutdown(socket.SHUT_RDWR)
+                except OSError: pass
+        while True:
+            client = listener.accept()[0]
+            server = socket.socket(socket.AF_UNIX)
+            server.connect(real)
+            threading.Thread(target=pump, args=(client, server, -1), daemon=True).start()
+            threading.Thread(target=pump, args=(server, client, pieces), daemon=True).start()
+        """
+
+    @Test(
+        "DV-4 an X server that ends while it is asked for its screen costs the list that screen, and nothing else",
+        arguments: [1, 2, 3, 5, 8])
+    func endsWhileAsked(pieces: Int) throws {
+        let display = try VirtualDisplay(width: 160, height: 120)
+        let name = ":\(4000 + pieces)\(display.name.dropFirst())"
+        let socket = "/tmp/.X11-unix/X\(name.dropFirst())"
+        let cutter = Process()
+        cutter.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        cutter.arguments = [
+            "python3", "-c", Self.cutter, "/tmp/.X11-unix/X\(display.name.dropFirst())", socket, "\(pieces)",
+        ]
+        try cutter.run()
+        defer {
+            kill(cutter.processIdentifier, SIGKILL)
+            cutter.waitUntilExit()
+            try? FileManager.default.removeItem(atPath: socket)
+        }
+        #expect(waitUntil { FileManager.default.fileExists(atPath: socket) })
+        let environment = ["DISPLAY": name, "XDG_SESSION_TYPE": "x11"]
+        let list = try ChildProcess.run(
+            Program.path, ["devices", "--json"], environment: environment.merging(Program.environment) { $1 })
+        #expect(list.status == 1, "\(list.output)\(list.errors)")
+        #expect(list.output.contains("the X server \(name): expected an answer"), "\(list.output)\(list.errors)")
+        let program = try run("devicesource kind=screen reconnect=slate ! fakesink", environment: environment)
+        #expect(program.waits { self.count("progress", $0) >= 2 }, "\(program.output)\(program.errors)")
+        program.send(SIGINT)
+        #expect(program.end() == 0, "\(program.output)\(program.errors)")
     }
 
     // MARK: In a devicesource
@@ -137,6 +209,32 @@ import Testing
         let text = "window \(name) of X screen \(display.name): expected a window that is open"
         #expect(program.output.contains(text), "\(program.output)")
         #expect(!program.output.contains("\"on\":true"), "\(program.output)")
+    }
+
+    @Test("DV-2 a window that was asked for by its number isn't waited for: X gives that to another window")
+    func numberedWindow() throws {
+        let display = try VirtualDisplay(width: 320, height: 240)
+        let window = try Window(Window.mine, on: display)
+        var number: UInt?
+        #expect(
+            waitUntil {
+                number = XWindows.window(0, named: Window.mine, on: display.name); return number != nil
+            })
+        let capture = Self.capture(display, "xid=\(number ?? 0)")
+        let program = try run("devicesource reconnect=slate source=\"\(capture)\" ! fakesink")
+        #expect(program.waits { self.count("format", $0) == 1 }, "\(program.output)\(program.errors)")
+        window.close()
+        #expect(program.waits { self.count("lost", $0) == 1 }, "\(program.output)")
+        #expect(program.output.contains("so it isn't waited for: name it by xname"), "\(program.output)")
+        // Of clients that come the server gives one the numbers of the one that has gone.
+        let others = try (0..<4).map { _ in try Window(Window.mine, on: display) }
+        #expect(waitUntil { XWindows.window(number ?? 0, named: "", on: display.name) != nil })
+        let progress = count("progress", program)
+        #expect(program.waits { self.count("progress", $0) >= progress + 4 })
+        #expect(count("back", program) == 0, "\(program.output)")
+        program.send(SIGINT)
+        #expect(program.end() == 0, "\(program.output)")
+        for other in others { other.close() }
     }
 
     @Test("DV-2 a window that is closed is an error of what captures it")

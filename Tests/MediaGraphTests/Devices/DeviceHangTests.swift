@@ -158,8 +158,8 @@ import Testing
     }
 
     @Test(
-        "DV-2 a device that hangs when it is to end its stream, or fails with that, ends it all the same",
-        arguments: [PluggableDevice.State.stuckInEnding, .missing])
+        "DV-2 a device that hangs when it is to end its stream, doesn't hear of it, or fails with that, ends it all the same",
+        arguments: [PluggableDevice.State.stuckInEnding, .deaf, .missing])
     func endsWhileItHangs(state: PluggableDevice.State) async throws {
         let run = try DeviceRun("reconnect=slate", name: "ends \(state)")
         try await run.graph.start()
@@ -183,6 +183,37 @@ import Testing
         #expect("\(error)".contains("expected an answer within 1500 ms"), "\(error)")
         await ended.graph.stop()
         ended.device.state = .missing
+    }
+
+    @Test("DV-2 who asks a graph to end waits for none of its devices")
+    func endsTogether() async throws {
+        let run = try DeviceRun("reconnect=slate", name: "ends together")
+        try await run.graph.start()
+        #expect(run.deviceGives())
+        run.device.state = .stuckInEnding
+        let node = try run.graph.element("d")
+        node.sendEndOfStream()
+        let position = ElementClass.implementation(of: node.element, as: DeviceSourceElement.self).position
+        #expect(!position.withLock { $0.isLeft })
+        #expect(waitUntil { position.withLock { $0.standIn != nil } })
+        await run.graph.stop()
+        run.device.state = .missing
+    }
+
+    @Test("DV-2 a device that hangs when it is to play, and is left behind in a pause, has its stand-in behind that")
+    func pausedWhileItHangs() async throws {
+        let run = try DeviceRun("reconnect=slate", .stuckInPlay, name: "paused while it hangs")
+        try await run.graph.start()
+        run.graph.pipeline.setState(.paused)
+        let position = ElementClass.implementation(
+            of: try run.graph.element("d").element, as: DeviceSourceElement.self
+        ).position
+        #expect(waitUntil { position.withLock { $0.chain == nil } })
+        // Nor can it be opened any more.
+        run.device.state = .missing
+        run.graph.pipeline.setState(.playing)
+        #expect(waitUntil { run.slates >= 3 })
+        await run.graph.stop()
     }
 
     @Test("DV-2 a device that hangs when it is to play is left behind")

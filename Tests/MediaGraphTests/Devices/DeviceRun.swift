@@ -20,7 +20,7 @@ struct DeviceRun {
 
     init(
         _ properties: String, _ state: PluggableDevice.State = .there, name: String = #function,
-        behind: String = "", then: String = "fakesink sync=false"
+        behind: String = "", then: String = "fakesink name=end sync=false"
     ) throws {
         device = PluggableDevice(name, state)
         graph = try Graph(
@@ -33,6 +33,9 @@ struct DeviceRun {
                     made: buffer.made))
         }
     }
+
+    /// Whether what is behind it has heard of the stream's end.
+    var hasEnded: Bool { get throws { try graph.element("end").staticPad("sink")!.hasEnded } }
 
     var frames: Int { seen.all.count { $0.made != nil } }
     var slates: Int { seen.all.count { $0.made == nil } }

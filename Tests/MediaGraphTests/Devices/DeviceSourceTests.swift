@@ -27,6 +27,8 @@ import Testing
         let error = try #require(await failure(run.graph))
         #expect(error.code == .deviceGone)
         #expect(error.detail.subject == #function)
+        // So files are finished.
+        #expect(waitUntil { (try? run.hasEnded) == true })
         await run.graph.stop()
     }
 
@@ -55,6 +57,7 @@ import Testing
             let error = try #require(await failure(run.graph))
             #expect(error.code == .deviceGone)
             #expect(error.detail.expected.contains("300 ms") && error.detail.subject == "stall never")
+            #expect(waitUntil { (try? run.hasEnded) == true })
         } else {
             #expect(waitUntil { run.lost.count == 1 && run.slates > 3 })
             run.device.state = .there

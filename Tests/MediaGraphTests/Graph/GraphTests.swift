@@ -261,4 +261,19 @@ import Testing
         #expect(waitUntil { graph.pipeline.state == .playing })
         await graph.stop()
     }
+
+    @Test(
+        "GR-1 sinks whose states others keep are left to them: a live stream recorded in pieces",
+        arguments: [
+            "splitmuxsink muxer-factory=matroskamux max-size-time=300000000 location=%02d.mkv",
+            "splitmuxsink name=m sink=filesink muxer-factory=matroskamux location=%02d.mkv",
+        ])
+    func pieces(sink: String) async throws {
+        let folder = try TemporaryFolder()
+        let path = sink.replacing("location=", with: "location=\(folder.file(""))/")
+        let graph = try Graph(
+            "videotestsrc is-live=true num-buffers=30 ! vp8enc deadline=1 keyframe-max-dist=5 ! \(path)")
+        try await graph.run()
+        #expect(try folder.read("00.mkv").count > 1000)
+    }
 }

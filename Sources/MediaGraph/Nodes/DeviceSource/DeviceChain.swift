@@ -45,8 +45,16 @@ final class DeviceChain: Sendable {
         self.device = device
         self.flow = flow
         capture = ScreenCapture(device)
+        Self.stampPipeWire(device)
         if isOutlived, device.factoryName == "pipewiresrc" { try? device.setProperty("always-copy", to: true) }
         nameDevice()
+    }
+
+    /// A program that lends its picture as a camera may give frames without timestamps, and a recording would have the first
+    /// only. Those that come with one keep it.
+    static func stampPipeWire(_ element: Element) {
+        guard element.factoryName == "pipewiresrc" else { return }
+        try? element.setProperty("do-timestamp", to: true)
     }
 
     /// Uses this camera, whatever its file is by now; `others` were there while it was. In NULL.
@@ -79,7 +87,7 @@ final class DeviceChain: Sendable {
         return Self.inTurn(capture != nil) { element.staticPad("src")!.queryCaps() }
     }
 
-    /// What may connect to an X server.
+    /// What may connect to an X server, or leave it.
     private static func inTurn<Result, Failure: Error>(
         _ isScreen: Bool, _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -183,14 +191,18 @@ final class DeviceChain: Sendable {
         .noDevice(.init(label, expected: "a device that can be opened", actual: "one that can't"))
     }
 
-    func close() { _ = go(to: .null) }
+    func close() {
+        _ = go(to: .null)
+        // It may have connected without having been started.
+        if capture != nil { ScreenTurn.take { element.releaseSource() } }
+    }
 
     /// Each in its turn, so that what is behind is ready for what comes. False when the device can't.
     func go(to state: State) -> Bool {
         let tail = tail.withLock { $0 }
         let isUp = state > element.state
         if isUp, let tail, tail.setState(state) == .failure { return false }
-        let result = Self.inTurn(isUp && capture != nil) { element.setState(state) } != .failure
+        let result = Self.inTurn(capture != nil) { element.setState(state) } != .failure
         if !isUp { tail?.setState(state) }
         return result
     }

@@ -32,11 +32,15 @@ struct DevicePosition: Sendable {
     var loss: MediaGraphError?
     /// What is given meanwhile.
     var standIn: (element: Element, standIn: DeviceStandIn)?
-    /// The stream has ended, or failed: nothing is tried any more.
+    /// The stream has ended: nothing is tried any more.
     var isOver = false
+    /// The device's loss is on the bus, and ends the graph.
+    var hasFailed = false
     var isStopping = false
-    /// The graph was asked to end.
+    /// The graph was asked to end, or has failed.
     var ending = Ending.none
+    /// Until when the device that was told has to have ended its stream, in monotonic nanoseconds.
+    var endingDeadline: UInt64 = 0
     var thread: NativeThread?
 
     /// Of the device as it was last.
@@ -52,6 +56,8 @@ struct DevicePosition: Sendable {
     var caps: Caps?
     /// The same with all that was said of colours and channels: what stands in changes nothing of it.
     var exactCaps: Caps?
+    /// Whoever is found by its name next may be another.
+    var isLostForGood = false
     /// Running time up to which the device gave data, since it is away.
     var lostAt: ClockTime?
     /// When to try again, in monotonic nanoseconds.
@@ -73,14 +79,21 @@ struct DevicePosition: Sendable {
 
     /// Who gives the stream, when that is to end and he hasn't been told; he knows then. `nil` also while another is to come.
     mutating func takeEnding() -> Giver? {
-        guard ending == .asked, !isMoving else { return nil }
-        if let standIn {
-            ending = .told
-            return .standIn(standIn.element)
-        }
-        guard let chain, !isTrying, loss == nil else { return nil }
+        guard let giver = endingGiver else { return nil }
         ending = .told
+        return giver
+    }
+
+    private var endingGiver: Giver? {
+        guard ending == .asked else { return nil }
+        if let standIn { return .standIn(standIn.element) }
+        guard let chain, !isTrying, loss == nil else { return nil }
         return .device(chain)
+    }
+
+    /// Whoever was told to end the stream has time for it from now on.
+    mutating func allowEnding() {
+        endingDeadline = monotonicNanoseconds() + DeviceSettings.endingPatience * 1_000_000
     }
 
     /// What the device is asked, and what it was going to be asked to be opened, is called off.
@@ -109,6 +122,9 @@ struct DevicePosition: Sendable {
         case giveUp(MediaGraphError?)
         case comeBack
         case checkStall
+        /// The stream is to end.
+        case end
+        case checkEnding
         case stop
         /// Look again.
         case look
@@ -117,10 +133,12 @@ struct DevicePosition: Sendable {
     /// What is to be done at this moment, or how long to wait for it in microseconds; `nil` for any time.
     func next(at now: UInt64, stallTimeout: UInt64) -> (job: Job?, wait: Int64?) {
         if isStopping { return (.stop, nil) }
-        guard !isMoving, !isOver, node == .playing else { return (nil, nil) }
+        guard !isMoving, !isOver else { return (nil, nil) }
+        if endingGiver != nil { return (.end, nil) }
+        guard node == .playing else { return (nil, nil) }
         func wait(until time: UInt64) -> (Job?, Int64?) { (nil, Int64((time - now) / 1000) + 1) }
         guard let chain else {
-            guard unanswered < Self.mostUnanswered, ending == .none else { return (nil, nil) }
+            guard !isLostForGood, unanswered < Self.mostUnanswered, ending == .none else { return (nil, nil) }
             return now >= nextTry ? (.attempt, nil) : wait(until: nextTry)
         }
         if isTrying {
@@ -130,6 +148,8 @@ struct DevicePosition: Sendable {
             return now >= trialEnd ? (.giveUp(nil), nil) : wait(until: trialEnd)
         }
         if let loss { return (.leave(loss), nil) }
+        // One that is blocked isn't waited for as long as it may be silent otherwise.
+        if ending == .told { return now >= endingDeadline ? (.checkEnding, nil) : wait(until: endingDeadline) }
         guard stallTimeout > 0 else { return (nil, nil) }
         // What comes first may take as long as the device to be opened.
         let milliseconds = chain.flow.hasBegun ? stallTimeout : max(stallTimeout, DeviceSettings.leastPatience)

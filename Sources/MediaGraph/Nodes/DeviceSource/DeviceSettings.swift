@@ -52,6 +52,8 @@ struct DeviceSettings: Sendable {
     static let leastPatienceForAnswer: UInt64 = 1000
     /// Where it is to be closed: less than a graph has to stop.
     static let closingPatience: UInt64 = 1500
-    /// The same in a graph that goes on: its stand-in waits for that.
+    /// In which a device that was told to end its stream has done so: one whose server has gone accepts that, and never does.
+    static let endingPatience: UInt64 = 1000
+    /// As `closingPatience`, in a graph that goes on: its stand-in waits for that.
     static let leavingPatience: UInt64 = 500
 }

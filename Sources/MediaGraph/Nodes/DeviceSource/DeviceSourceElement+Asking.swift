@@ -42,8 +42,9 @@ extension DeviceSourceElement {
         guard !isOpening || !position.withLock({ $0.isUnwanted }) else { throw hang() }
         let call = DeviceCall {
             Result { () throws(MediaGraphError) in try question() }
-        } late: { [position] _ in
-            late()
+        } late: { [position] answer in
+            // Who never answers keeps what he has.
+            if answer != nil { late() }
             position.withLock { ($0.unanswered, $0.nextTry) = ($0.unanswered - 1, 0) }
         }
         position.withLock { position in
@@ -79,25 +80,24 @@ extension DeviceSourceElement {
         }
     }
 
-    /// Nothing is tried any more. Once, to who gives the stream: the base class would ask each that comes or goes meanwhile,
-    /// and one that is just ending waits then, with the graph's state in its hands.
+    /// Nothing is tried any more. The keeper tells who gives the stream, once: the base class would ask each that comes or goes
+    /// meanwhile, and one that is just ending waits then, with the graph's state in its hands. Nor do a graph's devices that
+    /// hang wait for each other so.
     func endStream() {
-        let giver = position.withLock { position in
+        position.withLock { position in
             if position.ending == .none { position.ending = .asked }
             // Whether the device is back doesn't matter any more.
             if position.standIn != nil { position.abandon() }
-            return position.takeEnding()
         }
-        tell(end: giver)
     }
 
     /// Where the device doesn't answer, its stand-in ends the stream, or the loss.
-    func tell(end giver: DevicePosition.Giver?) {
+    func tell(end giver: DevicePosition.Giver) {
         switch giver {
         case .standIn(let element): element.sendEndOfStream()
         case .device(let chain):
             demand(of: chain, within: DeviceSettings.closingPatience) { chain.element.sendEndOfStream() }
-        case nil: break
+            position.withLock { $0.allowEnding() }
         }
     }
 }

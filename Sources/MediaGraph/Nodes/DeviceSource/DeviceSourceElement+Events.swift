@@ -56,14 +56,12 @@ extension DeviceSourceElement {
     }
 
     private func lost(_ error: MediaGraphError) {
-        let isNews = position.withLock { position in
+        let endsGraph = position.withLock { position in
             guard position.loss == nil else { return false }
             position.lose(error)
             return !position.isTrying && settings.current.reconnect == .never && !position.isOver
         }
-        guard isNews else { return }
-        position.withLock { $0.isOver = true }
-        fail(error)
+        if endsGraph { failOnce(error) }
     }
 
     /// PulseAudio has moved the capture: to the speaker's monitor, when the microphone goes, and says so before it gives

@@ -103,6 +103,8 @@ extension DeviceSourceElement {
             case .attempt: attempt()
             case .giveUp(let loss): giveUp(loss)
             case .comeBack: comeBack()
+            case .checkEnding: checkEnding()
+            case .end: break
             }
             followStates()
         }
@@ -132,30 +134,40 @@ extension DeviceSourceElement {
 
     /// The device has gone.
     private func leave(_ loss: MediaGraphError) {
-        guard policy != .never else {
-            position.withLock { $0.isOver = true }
-            return fail(loss)
-        }
+        // As GStreamer's own sources do, it ends its stream behind the error: so files are finished.
+        if policy == .never { failOnce(loss) }
+        let isNumbered = position.withLock { $0.chain }?.capture?.isNumbered ?? false
+        let loss = isNumbered && policy != .never ? Self.forGood(loss.detail) : loss
         let camera = position.withLock { $0.camera }
         let others = camera.map { CameraIdentity.all().subtracting([$0]) } ?? []
         let chain = position.withLock { position in
-            (position.loss, position.otherCameras) = (loss, others)
+            position.lose(loss)
+            (position.otherCameras, position.isLostForGood) = (others, isNumbered)
             return position.chain
         }
-        let caps = pad?.currentCaps
+        keepCaps()
         chain?.flow.cut()
         let silence = chain?.flow.silence ?? 0
         let now = element.currentRunningTime?.nanoseconds ?? 0
         dropChain(within: DeviceSettings.leavingPatience)
-        // By when its threads have ended; of a device that doesn't stamp, as PipeWire's, by when something came.
+        // By when its threads have ended; of a device that doesn't stamp, by when something came.
         let lostAt = chain?.flow.end
         let time = lostAt ?? ClockTime(nanoseconds: now - min(now, silence))
         position.withLock { position in
-            position.caps = caps?.continuable ?? position.caps
-            position.exactCaps = caps ?? position.exactCaps
             position.nextTry = monotonicNanoseconds() + position.pause
         }
         standIn(from: lostAt, at: time, loss)
+    }
+
+    /// What a stand-in is to go on with.
+    func keepCaps() {
+        guard let caps = pad?.currentCaps else { return }
+        position.withLock { ($0.caps, $0.exactCaps) = (caps.continuable, caps) }
+    }
+
+    private static func forGood(_ detail: MediaGraphError.Detail) -> MediaGraphError {
+        let actual = "\(detail.actual); another may get its number, so it isn't waited for: name it by xname for that"
+        return .deviceGone(.init(detail.subject, expected: detail.expected, actual: actual))
     }
 
     /// Something else goes to downstream from now on.
@@ -178,7 +190,7 @@ extension DeviceSourceElement {
             return position.lostAt == nil
         }
         Self.log.log(.info, element, "away: \(loss)")
-        if isNews { post(DeviceMessage.lost(label, at: time, loss)) }
+        if isNews, policy != .never { post(DeviceMessage.lost(label, at: time, loss)) }
         element.postLatencyChanged()
     }
 
@@ -232,6 +244,13 @@ extension DeviceSourceElement {
         chain.flow.touch()
         tellFormat(chain)
         element.postLatencyChanged()
+    }
+
+    /// Who was told to end the stream hasn't.
+    private func checkEnding() {
+        guard let chain = position.withLock({ $0.chain }) else { return }
+        guard pad?.peer?.isTaking != true else { return position.withLock { $0.allowEnding() } }
+        leave(.deviceGone(.init(chain.label, expected: "the end of its stream", actual: "nothing: it hangs")))
     }
 
     private func checkStall(_ milliseconds: UInt64) {

@@ -55,9 +55,16 @@ extension DeviceSourceElement {
 
     /// False for what isn't waited for: what can't ever work is an error, whatever the policy.
     private func missing(_ error: MediaGraphError) -> Bool {
+        let isNumbered = position.withLock { $0.chain }?.capture?.isNumbered ?? false
         dropChain()
         position.withLock { $0.loss = error }
-        guard policy != .never, error.code != .invalidParameter, error.code != .unsupported else { return false }
+        let isForGood =
+            switch error.code {
+            case .invalidParameter, .unsupported: true
+            case .noDevice: isNumbered
+            default: false
+            }
+        guard policy != .never, !isForGood else { return false }
         Self.log.log(.info, element, "the device isn't there: \(error)")
         return true
     }
@@ -66,7 +73,8 @@ extension DeviceSourceElement {
     func begin() -> Bool {
         position.withLock { position in
             (position.node, position.isUnwanted) = (.paused, false)
-            (position.isOver, position.ending, position.lostAt, position.nextTry) = (false, .none, nil, 0)
+            (position.isOver, position.hasFailed, position.ending) = (false, false, .none)
+            (position.isLostForGood, position.lostAt, position.nextTry) = (false, nil, 0)
         }
         do throws(MediaGraphError) {
             // A run before this one closed it.
@@ -85,7 +93,7 @@ extension DeviceSourceElement {
         }
         if position.withLock({ $0.chain }) == nil {
             position.withLock { if $0.unanswered > 0 { $0.nextTry = monotonicNanoseconds() + $0.pause } }
-            standIn(from: nil, position.withLock { $0.loss } ?? .noDevice(.init(position.withLock { $0.label })))
+            standInForNobody()
             followStates()
         }
         // Also where it has nothing to do yet: stall-timeout may be set later. It holds the element, and ends before that
@@ -104,14 +112,26 @@ extension DeviceSourceElement {
             if state == .playing {
                 position.chain?.flow.touch()
                 position.isUnwanted = position.ending != .none
+                position.allowEnding()
             }
             guard !position.isMoving else { return false }
             position.isMoving = true
             return true
         }
         guard isMine else { return true }
+        if state == .playing { standInForNobody() }
         followStates()
         return position.withLock { $0.loss } == nil || policy != .never
+    }
+
+    /// Where there is no device: it isn't there yet, or it was left behind in a pause.
+    private func standInForNobody() {
+        let (isAway, loss, label) = position.withLock { position in
+            (position.chain == nil && position.standIn == nil, position.loss, position.label)
+        }
+        guard isAway, policy != .never else { return }
+        keepCaps()
+        standIn(from: nil, at: element.currentRunningTime ?? .zero, loss ?? .noDevice(.init(label)))
     }
 
     /// Before the bin changes its children's states: that would wait for a device whose state is just being changed, or that
@@ -125,7 +145,7 @@ extension DeviceSourceElement {
         if position.withLock({ $0.isLeft && !$0.isMoving }) { dropChain() }
     }
 
-    /// Until nobody has asked for another meanwhile; the elements are in nobody's hands then.
+    /// Until nobody has asked for another meanwhile, or for the stream's end; the elements are in nobody's hands then.
     func followStates() {
         while true {
             let (state, chain, standIn) = position.withLock { ($0.node, $0.isLeft ? nil : $0.chain, $0.standIn) }
@@ -133,10 +153,11 @@ extension DeviceSourceElement {
             if let standIn { standIn.element.setState(state) }
             let (isThere, ending) = position.withLock { position -> (Bool, DevicePosition.Giver?) in
                 guard position.node == state else { return (false, nil) }
-                position.isMoving = false
-                return (true, position.takeEnding())
+                let ending = position.takeEnding()
+                if ending == nil { position.isMoving = false }
+                return (ending == nil, ending)
             }
-            tell(end: ending)
+            if let ending { tell(end: ending) }
             if isThere { return }
         }
     }

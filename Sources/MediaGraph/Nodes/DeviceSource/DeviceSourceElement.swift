@@ -139,6 +139,16 @@ final class DeviceSourceElement: BinElement, ConfigurableElement, @unchecked Sen
         }
     }
 
+    /// Ends the graph, and this stream.
+    func failOnce(_ error: MediaGraphError) {
+        let isFirst = position.withLock { position in
+            if position.ending == .none { position.ending = .asked }
+            defer { position.hasFailed = true }
+            return !position.hasFailed
+        }
+        if isFirst { fail(error) }
+    }
+
     /// Ends the graph.
     func fail(_ error: MediaGraphError, debug: String = "") {
         let problem: ElementProblem =
