@@ -21,8 +21,8 @@ public final class PluggableDevice: Sendable {
         case stuck
         /// The same for whoever closes it.
         case stuckAtTheEnd
-        /// The same for whoever lets it play, and for whoever asks it to end its stream.
-        case stuckInPlay, stuckInEnding
+        /// The same for whoever lets it play, or pause, and for whoever asks it to end its stream.
+        case stuckInPlay, stuckInPause, stuckInEnding
         /// It says nothing, and accepts that its stream is to end, which it never does.
         case deaf
     }
@@ -92,7 +92,7 @@ class PluggableSource: PushSource, ConfigurableElement, @unchecked Sendable {
         if case .nullToReady = change {
             device?.openings.wrappingAdd(1, ordering: .relaxed)
             switch device?.state {
-            case .there, .silent, .stuckAtTheEnd, .stuckInPlay, .stuckInEnding, .deaf: break
+            case .there, .silent, .stuckAtTheEnd, .stuckInPlay, .stuckInPause, .stuckInEnding, .deaf: break
             case .stuck: device?.waitWhile(.stuck)
             case .busy: return refuse(.busy, "Device is busy.")
             case .forbidden: return refuse(.notAuthorized, "Could not open device for reading and writing.")
@@ -100,6 +100,7 @@ class PluggableSource: PushSource, ConfigurableElement, @unchecked Sendable {
             }
         }
         if case .pausedToPlaying = change { device?.waitWhile(.stuckInPlay) }
+        if case .playingToPaused = change { device?.waitWhile(.stuckInPause) }
         if case .readyToNull = change {
             device?.waitWhile(.stuckAtTheEnd)
             device?.closings.wrappingAdd(1, ordering: .relaxed)
@@ -145,7 +146,7 @@ class PluggableSource: PushSource, ConfigurableElement, @unchecked Sendable {
             switch device?.state {
             case .silent, .deaf: continue
             case .stuckAtTheEnd where device?.isSilent == true: continue
-            case .there, .stuckAtTheEnd, .stuckInPlay, .stuckInEnding: break
+            case .there, .stuckAtTheEnd, .stuckInPlay, .stuckInPause, .stuckInEnding: break
             default:
                 postError(.read, "Could not read from resource.")
                 return .error

@@ -19,12 +19,14 @@ public enum XConnections {
     private typealias ErrorHandler = @convention(c) (Display?, UnsafePointer<CGstXErrorEvent>?) -> CInt
     private typealias ExitHandler = @convention(c) (Display?, UnsafeMutableRawPointer?) -> Void
     private typealias SetExitHandler = @convention(c) (Display?, ExitHandler?, UnsafeMutableRawPointer?) -> Void
+    private typealias SetErrorHandler = @convention(c) (ErrorHandler?) -> ErrorHandler?
     private typealias Unlock = @convention(c) (Display?) -> Void
     private typealias DisplayName = @convention(c) (Display?) -> UnsafePointer<CChar>?
 
     /// What is called in libX11, as its handlers, which capture nothing, find it.
     private struct Functions: Sendable {
         var setExitHandler: SetExitHandler
+        var setErrorHandler: SetErrorHandler
         var displayName: DisplayName
         var unlock: Unlock
         /// What opening a display called before.
@@ -41,7 +43,7 @@ public enum XConnections {
 
     private static let listener = Mutex<Listener?>(nil)
 
-    /// From now on `lost` is called on the thread that lost something, with no lock of X's held. Connections that are there
+    /// From now on `lost` is called on the thread that lost something, with no lock of X's held; it needn't return. Connections that are there
     /// already are as they were. The first call counts; false where libX11 can't be had, or isn't as it should be.
     public static func keepProcess(telling lost: @escaping @Sendable (Loss) -> Void) -> Bool {
         functions.withLock { functions in
@@ -62,17 +64,22 @@ public enum XConnections {
             // Xlib's own ends the process before anybody is asked whether it should.
             typealias SetServerHandler = @convention(c) (DisplayFunction?) -> DisplayFunction?
             _ = unsafeBitCast(setServerHandler, to: SetServerHandler.self)(serverIsLost)
-            typealias SetErrorHandler = @convention(c) (ErrorHandler?) -> ErrorHandler?
-            let previous = unsafeBitCast(setErrorHandler, to: SetErrorHandler.self)(resourceLost)
+            let setErrors = unsafeBitCast(setErrorHandler, to: SetErrorHandler.self)
+            let previous = setErrors(resourceLost)
             let isXlibs = unsafeBitCast(previous, to: UnsafeMutableRawPointer?.self) == dlsym(library, "_XDefaultError")
             functions = Functions(
-                setExitHandler: unsafeBitCast(setExitHandler, to: SetExitHandler.self),
+                setExitHandler: unsafeBitCast(setExitHandler, to: SetExitHandler.self), setErrorHandler: setErrors,
                 displayName: unsafeBitCast(displayName, to: DisplayName.self),
                 unlock: unsafeBitCast(unlock, to: Unlock.self), initializeLock: initializeLock,
                 errorHandler: isXlibs ? nil : previous)
             hook.pointee = opened
             return true
         }
+    }
+
+    /// Puts the handler of ``keepProcess(telling:)`` in once more.
+    public static func hearErrors() {
+        functions.withLock { functions in _ = functions?.setErrorHandler(resourceLost) }
     }
 
     private static let opened: DisplayFunction = { display in

@@ -31,6 +31,9 @@ final class DeviceLister: Sendable {
     private let use = Mutex(Use())
     /// How many that asked haven't been answered: whoever asks next would wait behind them.
     private let unanswered = BlockingMonitor(0)
+    /// How many never will be.
+    private let forsaken = Atomic<Int>(0)
+    private static let mostForsaken = 10
 
     private init(_ factory: DeviceProvider.Factory?) {
         self.factory = factory
@@ -89,7 +92,13 @@ final class DeviceLister: Sendable {
         DeviceCall {
             // Screens are asked in their own turn; and who asks may be left behind for good.
             self.factory == nil ? self.look() : self.queue.sync { self.look() }
-        } late: { _ in
+        } late: { answer in
+            guard answer != nil else {
+                // A server that never lets anybody through would cost a thread each time.
+                let isLast = self.forsaken.wrappingAdd(1, ordering: .relaxed).newValue >= Self.mostForsaken
+                if !isLast { self.unanswered.withLock { $0 -= 1 } }
+                return
+            }
             self.unanswered.withLock { $0 -= 1 }
             Self.tell()
         }

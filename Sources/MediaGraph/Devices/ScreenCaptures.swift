@@ -4,13 +4,13 @@ import Synchronization
 /// What a graph's own elements capture of X screens, and show there. A server that ends, or a window that is closed, is the end
 /// of that, not of the program, which Xlib would end. What a `devicesource` captures is that node's.
 final class ScreenCaptures: Sendable {
-    /// What shows pictures in a window; `autovideosink` takes one of them.
-    static let windowSinks = ["ximagesink", "xvimagesink", "autovideosink"]
+    /// What shows pictures in a window of an X server.
+    static let windowSinks = ["ximagesink", "xvimagesink"]
 
     private struct Captures: Sendable {
         var all: [ScreenCapture]?
-        /// That show something.
-        var sinks: [Element] = []
+        /// Whose sinks show something: `autovideosink` makes its own late.
+        var pipeline: Pipeline?
         /// Those that have lost what they capture, in this run: Xlib tells it with each frame.
         var lost: Set<Element> = []
     }
@@ -21,8 +21,7 @@ final class ScreenCaptures: Sendable {
         let all =
             captures.withLock { $0.all }
             ?? pipeline.allElements.compactMap(ScreenCapture.init).filter { !$0.element.isInDeviceSource }
-        let sinks = pipeline.allElements.filter { $0.factoryName.map(Self.windowSinks.contains) ?? false }
-        captures.withLock { $0 = Captures(all: all, sinks: sinks) }
+        captures.withLock { $0 = Captures(all: all, pipeline: pipeline) }
         return !all.isEmpty
     }
 
@@ -63,7 +62,8 @@ final class ScreenCaptures: Sendable {
             element.sendEndOfStream()
         }
         guard case .server(let name) = loss else { return }
-        for sink in captures.withLock({ $0.sinks }) {
+        let elements = captures.withLock { $0.pipeline }?.allElements ?? []
+        for sink in elements where sink.factoryName.map(Self.windowSinks.contains) ?? false {
             let own = (try? sink.property("display", as: String.self)) ?? ""
             guard sink.state >= .paused, name == (own.isEmpty ? DeviceProbe.display ?? "" : own),
                 captures.withLock({ $0.lost.insert(sink).inserted })

@@ -25,7 +25,7 @@ final class ScreenLosses: Sendable {
 
     /// Whether elements of a description may connect to an X server.
     private static func connects(_ text: String) -> Bool {
-        ([ScreenCapture.factory] + ScreenCaptures.windowSinks).contains(where: text.contains)
+        ([ScreenCapture.factory, "autovideosink"] + ScreenCaptures.windowSinks).contains(where: text.contains)
     }
 
     /// Before elements are made of a description: they connect as soon as they are linked, and Xlib ends the process when one

@@ -31,6 +31,8 @@ package enum ScreenTurn {
     static func serverHasGone() {
         let thread = currentThread()
         guard holder.withLock({ $0 == thread }), DeviceCalls.canForsakeCurrent else { return }
+        // `ximagesrc` may have put its own in, and won't come to put this one back.
+        XConnections.hearErrors()
         holder.withLock { $0 = nil }
         DeviceCalls.forsakeCurrent()
     }

@@ -194,7 +194,7 @@ final class DeviceChain: Sendable {
     func close() {
         _ = go(to: .null)
         // It may have connected without having been started.
-        if capture != nil { ScreenTurn.take { element.releaseSource() } }
+        if let capture { ScreenTurn.take { capture.element.releaseSource() } }
     }
 
     /// Each in its turn, so that what is behind is ready for what comes. False when the device can't.
@@ -202,7 +202,8 @@ final class DeviceChain: Sendable {
         let tail = tail.withLock { $0 }
         let isUp = state > element.state
         if isUp, let tail, tail.setState(state) == .failure { return false }
-        let result = Self.inTurn(capture != nil) { element.setState(state) } != .failure
+        let connects = capture != nil && min(state, element.state) < .paused
+        let result = Self.inTurn(connects) { element.setState(state) } != .failure
         if !isUp { tail?.setState(state) }
         return result
     }

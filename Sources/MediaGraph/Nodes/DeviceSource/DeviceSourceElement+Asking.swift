@@ -44,7 +44,8 @@ extension DeviceSourceElement {
             Result { () throws(MediaGraphError) in try question() }
         } late: { [position] answer in
             // Who never answers keeps what he has.
-            if answer != nil { late() }
+            guard answer != nil else { return }
+            late()
             position.withLock { ($0.unanswered, $0.nextTry) = ($0.unanswered - 1, 0) }
         }
         position.withLock { position in
@@ -91,11 +92,22 @@ extension DeviceSourceElement {
         }
     }
 
+    /// What is on its way may wait for another device's stream to end, in a muxer that has both.
+    private func waitForDownstream() {
+        let limit = monotonicNanoseconds() + 2 * DeviceSettings.closingPatience * 1_000_000
+        while pad?.peer?.isTaking == true, monotonicNanoseconds() < limit,
+            !position.withLock(wakes: false, { $0.isUnwanted || $0.isStopping })
+        {
+            sleepBriefly()
+        }
+    }
+
     /// Where the device doesn't answer, its stand-in ends the stream, or the loss.
     func tell(end giver: DevicePosition.Giver) {
         switch giver {
         case .standIn(let element): element.sendEndOfStream()
         case .device(let chain):
+            waitForDownstream()
             demand(of: chain, within: DeviceSettings.closingPatience) { chain.element.sendEndOfStream() }
             position.withLock { $0.allowEnding() }
         }

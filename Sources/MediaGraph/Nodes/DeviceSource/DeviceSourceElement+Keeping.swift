@@ -248,8 +248,9 @@ extension DeviceSourceElement {
 
     /// Who was told to end the stream hasn't.
     private func checkEnding() {
-        guard let chain = position.withLock({ $0.chain }) else { return }
-        guard pad?.peer?.isTaking != true else { return position.withLock { $0.allowEnding() } }
+        guard let chain = position.withLock({ $0.isOver ? nil : $0.chain }) else { return }
+        let isSilent = chain.flow.silence >= DeviceSettings.endingPatience * 1_000_000
+        guard isSilent, pad?.peer?.isTaking != true else { return position.withLock { $0.allowEnding() } }
         leave(.deviceGone(.init(chain.label, expected: "the end of its stream", actual: "nothing: it hangs")))
     }
 

@@ -121,7 +121,9 @@ extension DeviceSourceElement {
         guard isMine else { return true }
         if state == .playing { standInForNobody() }
         followStates()
-        return position.withLock { $0.loss } == nil || policy != .never
+        guard state == .playing, policy == .never, let loss = position.withLock({ $0.loss }) else { return true }
+        failOnce(loss)
+        return false
     }
 
     /// Where there is no device: it isn't there yet, or it was left behind in a pause.
@@ -153,7 +155,8 @@ extension DeviceSourceElement {
             if let standIn { standIn.element.setState(state) }
             let (isThere, ending) = position.withLock { position -> (Bool, DevicePosition.Giver?) in
                 guard position.node == state else { return (false, nil) }
-                let ending = position.takeEnding()
+                // Whoever ends the stream may wait for who holds it up: not with the node's state in his hands.
+                let ending = position.thread?.isCurrent == true ? position.takeEnding() : nil
                 if ending == nil { position.isMoving = false }
                 return (ending == nil, ending)
             }
