@@ -273,7 +273,10 @@ public final class Graph: Sendable {
             tell(.stateChanged(new))
             if new == .playing {
                 dumpDotFile("playing")
-                started()
+                // Behind `play`, which has its sources start sending once it is here.
+                control.async { [weak self] in
+                    if let self, pipeline.state == .playing { started() }
+                }
             }
         case .qualityOfService(let jitter, let processed, let dropped):
             tell(

@@ -111,6 +111,26 @@ import Testing
         #expect(node.statistics.dropped == 0 && node.statistics.refused == 1)
     }
 
+    private final class SlowStarter: VideoSource {
+        let hasStarted = Log<Bool>()
+        func initialize(sender: VideoSender, supported: [VideoCapability], suggested: VideoCapability?) {}
+        func startSend() {
+            for _ in 0..<300 { sleepBriefly() }
+            hasStarted.add(true)
+        }
+        func stopSend() {}
+    }
+
+    @Test("GR-8 a graph has started when its sources have, however long that takes them")
+    func slowStart() async throws {
+        let graph = try Graph("appsrc name=s is-live=true ! fakesink sync=false")
+        let source = SlowStarter()
+        try graph.videoSource("s").attach(source)
+        try await graph.start()
+        #expect(source.hasStarted.all == [true])
+        await graph.stop()
+    }
+
     @Test("GR-8 downstream that negotiates anew tells an appsrc's source its new capabilities, while sending goes on")
     func reconfigure() async throws {
         let sizes = [(160, 90), (320, 180)].map {
