@@ -213,8 +213,8 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
 
     /// What comes of streams that are read isn't told on to the others: two users who show each other would raise it for ever.
     override func latencyDecided() {
+        let changes = StreamReader.latencyChanges.count(around: element)
         let isOfReaders = state.withLock { state in
-            let changes = StreamReader.latencyChanges.load(ordering: .relaxed)
             defer { state.latencyChanges = changes }
             return changes != state.latencyChanges
         }

@@ -274,7 +274,10 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         if segment != shown.segment { pushSegment(segment) }
         shown.segment = segment
         announceStatus()
-        if reader.withLock({ $0 })?.setLatency(timing.latency) == true { element.postLatencyChanged() }
+        if reader.withLock({ $0 })?.setLatency(timing.latency) == true {
+            StreamReader.latencyChanges.increment(around: element)
+            element.postLatencyChanged()
+        }
     }
 
     private func announceStatus() {

@@ -193,16 +193,14 @@ final class StreamReader: Sendable {
 
     /// True when it has changed.
     func setLatency(_ latency: ClockTime) -> Bool {
-        let isNew = monitor.withLock { state in
+        monitor.withLock { state in
             defer { state.latency = latency }
             return state.latency != latency
         }
-        if isNew { Self.latencyChanges.wrappingAdd(1, ordering: .relaxed) }
-        return isNew
     }
 
-    /// Of all readers of the process: a graph may have several sessions.
-    static let latencyChanges = Atomic<Int>(0)
+    /// Of all readers of a graph, which may have several sessions.
+    static let latencyChanges = GraphCounter("readers-latency")
 
     func setDemand(_ resolution: Resolution) {
         let stream = monitor.withLock { state -> RoomStream? in

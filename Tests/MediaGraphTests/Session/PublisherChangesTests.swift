@@ -24,8 +24,12 @@ import Testing
         reader.play()
         stream.add(reader)
         bob.setState(.playing)
+        let elsewhere = try Pipeline(parsing: "fakesrc ! fakesink name=out")
+        let other = try #require(elsewhere.element(named: "out"))
         for latency in [0, 200, 80] {
             try source.setProperty("min-latency", to: Int64(latency) * 1_000_000)
+            // That of readers would not be told on; those of other graphs are none of bob's business.
+            StreamReader.latencyChanges.increment(around: other)
             bob.recalculateLatency()
             let isTold = waitUntil {
                 if let buffer = Buffer(filledWith: 9, count: 16 * 16 * 3 / 2) { source.push(buffer) }
