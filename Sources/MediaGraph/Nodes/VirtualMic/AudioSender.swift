@@ -15,7 +15,8 @@ import GStreamer
 /// `micStartSend`. It throws `invalidParameter` for a length, rate or channel count that can't be, `unsupported` for stereo
 /// where the node has `stereo=false`, `tooMuchAtOnce` for a block longer than `max-duration`, `tooFrequent` where the node
 /// refuses what it has no room for, `wrongUsage` outside `micStartSend`…`micStopSend`, and `timeOut` when there was no room
-/// within `block-timeout`. Without an error the block is in.
+/// within `block-timeout`. Without an error the block is in, and heard unless it waits in a queue that does nothing but make all
+/// sound late.
 ///
 /// `@unchecked Sendable`: as its superclass.
 public final class AudioSender: MediaSender, @unchecked Sendable {

@@ -31,6 +31,8 @@ final class BlockAssembler {
     private var silence = 0
     /// Sound that isn't to go out.
     private var excess = 0
+    /// What stands in the queue while blocks go out late.
+    private var standing = StandingQueue()
 
     /// `aheadLimit`: what is sent earlier than this isn't sent by a clock.
     init(quality: Int, drift correction: DriftCorrection, aheadLimit: ClockTime) {
@@ -91,6 +93,24 @@ final class BlockAssembler {
         guard isLive || block.isGiven else { return timeline.hasBegun ? .none : .jump }
         return timeline.gap(
             before: block.access.presentationTimestamp ?? .zero, isGiven: block.isGiven, waiting: framesAhead)
+    }
+
+    /// Whether to leave a block out that has no `gap` before it, so as not to be late any more; `queued` nanoseconds of sound
+    /// wait behind it, and `held` are what may wait for reasons of ours.
+    ///
+    /// Silence goes out for sound that doesn't come. What comes late at its own pace goes out behind that, as late as it is. What a
+    /// device hands over at once when it wakes would be as late, and all behind it, too: it stands in the queue by then. Sound
+    /// that comes in pieces is late by a piece at most, so its queue is empty within as much as it is late; a block longer than
+    /// that would leave a hole behind it.
+    func makesUp(for block: QueuedBlock, queued: Int, held: Int) -> Bool {
+        guard timeline.delay > SampleTimeline.tolerance else {
+            standing = StandingQueue()
+            return false
+        }
+        let delay = Int(timeline.delay)
+        let isLeftOut = standing.leavesOut(block.weight, queued: queued, window: delay + held) && block.weight <= delay
+        if isLeftOut { timeline.makeUp(block.weight) }
+        return isLeftOut
     }
 
     /// The next sample has this time, whatever was before.

@@ -1,6 +1,6 @@
 import GStreamer
 
-/// The `backpressure` of a microphone: sound that is dropped clicks, so none is.
+/// The `backpressure` of a microphone: sound that is dropped clicks, so none is for want of room.
 enum MicBackPressure: Int32, PropertyEnum {
     case block, refuse
 

@@ -26,7 +26,7 @@ struct SampleTimeline: Sendable {
     /// Silence has gone out for sound that didn't come: the next block says itself when it is.
     private(set) var isPaused = false
     /// By how much later than they were given blocks go out: those of a sender that is late for good.
-    private var delay: Int64 = 0
+    private(set) var delay: Int64 = 0
 
     init(_ info: AudioInfo) { self.info = info }
 
@@ -42,7 +42,13 @@ struct SampleTimeline: Sendable {
         guard isGiven || isPaused else { return .none }
         // Who was late for good once, is not when he has made up for it.
         if !isGiven || isPaused && Int64(clamping: time.nanoseconds) >= place(waiting) { delay = 0 }
-        let difference = lateness(of: time, waiting: waiting)
+        var difference = lateness(of: time, waiting: waiting)
+        // What is missing makes up for what was late.
+        if difference > Self.tolerance {
+            let made = min(difference, delay)
+            delay -= made
+            difference -= made
+        }
         if difference > Self.longestPause { return .jump }
         if difference > (isPaused ? 0 : Self.tolerance) {
             let count = info.frames(in: ClockTime(nanoseconds: UInt64(difference)))
@@ -58,6 +64,9 @@ struct SampleTimeline: Sendable {
     }
 
     private func place(_ waiting: Int) -> Int64 { Int64(clamping: time(ofFrame: waiting).nanoseconds) }
+
+    /// So many nanoseconds of sound are left out, so that what comes next is less late.
+    mutating func makeUp(_ duration: Int) { delay = max(0, delay - Int64(duration)) }
 
     /// The next frame has this time.
     mutating func begin(at time: ClockTime) {

@@ -33,6 +33,7 @@ final class VirtualMicElement: PushSource, ConfigurableElement, @unchecked Senda
     var assembler: BlockAssembler = defaultSettings.assembler
     var isLive = true
     var jitter = ClockTime.zero
+    private var bufferTime = 0
     /// Between status on and off: silence takes the place of what doesn't come.
     private var isOn = false
     /// What is to be done when all before it has gone out.
@@ -166,6 +167,7 @@ final class VirtualMicElement: PushSource, ConfigurableElement, @unchecked Senda
         assembler = settings.assembler
         isLive = settings.pace == .live
         jitter = ClockTime(nanoseconds: settings.jitter)
+        bufferTime = Int(settings.bufferTime)
         isOn = false
         postponed = nil
         delay.store(assembler.delay.nanoseconds, ordering: .relaxed)
@@ -306,7 +308,12 @@ final class VirtualMicElement: PushSource, ConfigurableElement, @unchecked Senda
             isOn = true
         }
         switch assembler.gap(before: block, isLive: isLive) {
-        case .none: break
+        case .none:
+            guard isLive, assembler.makesUp(for: block, queued: gate.level, held: bufferTime + Int(jitter.nanoseconds))
+            else { break }
+            // A device's silence isn't missed.
+            if block.access.isGap { block.discard() } else { gate.lose(block) }
+            return nil
         case .jump:
             guard !assembler.finish() else {
                 postponed = .frame(block)

@@ -1,0 +1,107 @@
+import GStreamer
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import MediaGraph
+
+/// Sound whose time is over when it comes, from who says what its time is.
+@Suite struct VirtualMicLateTests {
+    private func block(_ value: Int16) -> [Int16] { [Int16](repeating: value, count: 480) }
+
+    /// A microphone that was heard at 1 s, and then not until 2 s: what comes out until so much of it is silence.
+    private func silentSecond(_ mic: MicHarness) throws -> [MicHarness.Piece] {
+        mic.harness.setTime(.seconds(1))
+        try sendNow(mic.sender, block(1), at: .seconds(1))
+        var pieces = [try #require(mic.pull())]
+        mic.harness.setTime(.seconds(2))
+        while pieces.last!.time < 1_930_000_000, let piece = mic.pull() { pieces.append(piece) }
+        return pieces
+    }
+
+    private func pull(_ mic: MicHarness, until value: Int16) -> [MicHarness.Piece] {
+        var pieces: [MicHarness.Piece] = []
+        while pieces.last?.samples[0] != value, let piece = mic.pull() { pieces.append(piece) }
+        return pieces
+    }
+
+    @Test("VM-4 what a device hands over when it wakes is left out, counted, until what comes is in time again")
+    func burst() throws {
+        let mic = try MicHarness(["block-timeout": "60000000000"])
+        var pieces = try silentSecond(mic)
+        let sender = mic.sender
+        let loud = block(1)
+        let isOver = Atomic(false)
+        let pump = NativeThread("pump") {
+            for index in 1..<100 { try? sendNow(sender, loud, at: .milliseconds(UInt64(1000 + index * 10))) }
+            isOver.store(true, ordering: .releasing)
+        }
+        // Then it goes on at its own pace, each block with the number of its 10 ms. The pump may have been slow: what it left in
+        // the queue is seen to stand there within as much as it is late and `buffer-time`, 120 blocks, and once more for a window
+        // that had begun.
+        var now = 200
+        var last = 0
+        while now < 2000, last == 0 || now < last + 260 {
+            now += 1
+            mic.harness.setTime(.milliseconds(UInt64(now * 10)))
+            if isOver.load(ordering: .acquiring) {
+                if last == 0 { last = now }
+                try sendNow(sender, block(Int16(now)), at: .milliseconds(UInt64(now * 10)))
+            }
+            // Long enough for what is to come, where anything is.
+            for _ in 0..<5 where mic.harness.bufferCount == 0 { sleepBriefly() }
+            while mic.harness.bufferCount > 0, let piece = mic.pull() { pieces.append(piece) }
+        }
+        pump.join()
+        #expect(pieces.isContinuous(rate: 48000))
+        let left = Int(mic.counts.dropped)
+        let loudPieces = pieces.filter { $0.samples[0] == 1 }.count - 1
+        let laterPieces = pieces.filter { $0.samples[0] > 200 }.count
+        let back = try #require(pieces.last { $0.samples[0] > 200 })
+        #expect(loudPieces + laterPieces + left == 99 + Int(back.samples[0]) - last + 1, "\(left) of 99 left out")
+        // The queue holds 200 ms, and nobody minds 40 ms of lateness.
+        #expect(left >= 10 && loudPieces >= 1, "\(loudPieces), \(mic.counts)")
+        #expect(back.time <= UInt64(back.samples[0]) * 10_000_000 + 60_000_000, "\(back.samples[0]), \(back.time)")
+    }
+
+    /// A device that gives 160 ms at a time, late: none of it stands in the queue.
+    @Test("VM-4 a queue that is empty now and then isn't standing; one that isn't is left out until nothing waits")
+    func standing() {
+        /// Blocks of 10 ms, what is left out of them as `false`.
+        func heard(_ queue: inout StandingQueue, waiting: some Sequence<Int>, window: Int = 200) -> [Bool] {
+            waiting.map { !queue.leavesOut(10_000_000, queued: $0 * 1_000_000, window: window * 1_000_000) }
+        }
+        var chunks = StandingQueue()
+        for _ in 0..<10 { #expect(!heard(&chunks, waiting: stride(from: 150, through: 0, by: -10)).contains(false)) }
+        // Pieces of 500 ms of which the queue holds 200, the rest waiting in the sender: they are late by 500.
+        var pieces = StandingQueue()
+        for _ in 0..<10 {
+            let waiting = stride(from: 490, through: 0, by: -10).map { min($0, 200) }
+            #expect(!heard(&pieces, waiting: waiting, window: 700).contains(false))
+        }
+        var queue = StandingQueue()
+        let first = heard(&queue, waiting: repeatElement(60, count: 20))
+        #expect(first == [Bool](repeating: true, count: 19) + [false])
+        #expect(heard(&queue, waiting: [10, 0, 60]) == [false, true, true])
+    }
+
+    @Test("VM-4 what is late at its own pace is heard, as late as it is; what is missing later makes up for it")
+    func lateForGood() throws {
+        let mic = try MicHarness(["drift": "none"])
+        var pieces = try silentSecond(mic)
+        for index in 1...100 {
+            mic.harness.setTime(.milliseconds(UInt64(2000 + index * 10)))
+            try sendNow(mic.sender, block(Int16(index)), at: .milliseconds(UInt64(1000 + index * 10)))
+            pieces += pull(mic, until: Int16(index))
+        }
+        let heard = pieces.filter { !$0.isGap }.map { $0.samples[0] }
+        #expect(heard == [1] + (1...100).map { Int16($0) } && mic.counts.dropped == 0)
+        #expect(pieces.isContinuous(rate: 48000))
+        // A second is missing: what comes now is in time.
+        try sendNow(mic.sender, block(200), at: .milliseconds(3010))
+        mic.harness.setTime(.milliseconds(5000))
+        pieces += pull(mic, until: 200)
+        #expect(pieces.isContinuous(rate: 48000))
+        #expect(abs(Int64(pieces.last!.time) - 3_010_000_000) <= 60_000_000, "\(pieces.last!.time)")
+    }
+}
