@@ -26,20 +26,31 @@ extension Element {
 }
 
 extension Pipeline {
-    /// Once a live pipeline was asked to play: from now on each sink plays as soon as it has its first buffer.
+    /// The sinks of a live pipeline that is to play which have their first buffer, and wait for those that haven't; bins of sinks, as
+    /// `autoaudiosink`, are sinks.
     ///
-    /// GStreamer has those that have theirs wait in PAUSED until all others have, too: a stream that hasn't begun, of a device
-    /// or a user that isn't there yet, would hold every other one. Sinks whose state is another's business, as that of a
-    /// `splitmuxsink`'s is, are left to him.
-    public func letSinksPlayAlone() {
-        let type = gst_base_sink_get_type()
-        for sink in allElements
-        where g_type_check_instance_is_a(sink.raw.assumingMemoryBound(to: GTypeInstance.self), type) != 0
-            && (sink.state == .ready || sink.state == .paused) && sink.followsPipeline
-        {
-            // Where it waits for its first buffer, that takes it through PAUSED.
-            sink.setState(.playing)
+    /// GStreamer has them wait in PAUSED until all others have theirs, too: a stream that hasn't begun, of a device or a user that
+    /// isn't there yet, would hold every other one.
+    public var prerolledSinks: [Element] { allElements.filter { $0.isSink && $0.state == .paused } }
+
+    /// Has a sink play that has what it waited for in PAUSED, whatever the others have. Not on a streaming thread.
+    ///
+    /// Before it renders it gets to know the latency, as GStreamer has it for all sinks together: a format may change that, as
+    /// that of a sound card's buffer, and what is rendered without is too early and has a hole behind it. Nothing happens where
+    /// a bin of the sink isn't to play yet (it waits for all in it, and plays as a whole) or any more, nor where the state is
+    /// another's business, as that of a `splitmuxsink`'s sink.
+    public func letPlay(_ sink: Element) {
+        let latency = self.latency
+        let element = sink.element
+        // Who takes its bins down comes before or after, not in between.
+        g_rec_mutex_lock(&element.pointee.state_lock)
+        defer { g_rec_mutex_unlock(&element.pointee.state_lock) }
+        guard sink.target >= .paused, sink.followsPipeline, sink.isToPlay else { return }
+        // To this sink only: another one's change of state, which may hang, would hold it up.
+        if let latency {
+            gst_element_send_event(element, gst_event_new_latency(GstClockTime(latency.minimum.nanoseconds)))
         }
+        sink.setState(.playing)
     }
 }
 
@@ -47,5 +58,22 @@ extension Element {
     /// Whether its state is its pipeline's, and neither its own nor its bin's.
     fileprivate var followsPipeline: Bool {
         gst_element_is_locked_state(element) == 0 && (parent.map { $0.parent == nil || $0.followsPipeline } ?? true)
+    }
+
+    /// Whether it is in a bin, and all bins that it is in play or are about to.
+    fileprivate var isToPlay: Bool {
+        guard var bin = parent else { return false }
+        while bin.target == .playing {
+            guard let next = bin.parent else { return true }
+            bin = next
+        }
+        return false
+    }
+
+    /// The state that it was last asked for.
+    fileprivate var target: State {
+        g_mutex_lock(&object.pointee.lock)
+        defer { g_mutex_unlock(&object.pointee.lock) }
+        return State(element.pointee.target_state) ?? .null
     }
 }

@@ -24,6 +24,8 @@ public final class Graph: Sendable {
     let stock = StockNodes()
     private let screens = ScreenCaptures()
     private let screenLosses: ScreenLosses
+    /// It is live: each sink plays as soon as it has its first buffer.
+    private let playsAlone = Atomic(false)
     private let readers = EventReaders<GraphEvent>()
     private let listener = Mutex<Listener?>(nil)
 
@@ -120,7 +122,11 @@ public final class Graph: Sendable {
         // What failed isn't tried twice.
         let result =
             paused == .failure || !screens.confirm() ? StateChangeResult.failure : pipeline.setState(.playing)
-        if result != .failure, isLive { pipeline.letSinksPlayAlone() }
+        if result != .failure, isLive {
+            playsAlone.store(true, ordering: .releasing)
+            // Which had theirs before that.
+            for sink in pipeline.prerolledSinks { letPlay(sink) }
+        }
         if result != .failure, !stock.startSend() { return }
         switch result {
         case .failure:
@@ -130,6 +136,18 @@ public final class Graph: Sendable {
         case .success, .noPreroll, .async: started()
         }
     }
+
+    /// Each on a thread of its own: what a device's sink does may take any time.
+    private func letPlay(_ sink: Element) {
+        DispatchQueue(label: "mediagraph.sink").async { [weak self] in
+            guard let self else { return }
+            pipeline.letPlay(sink)
+            // Another sink may have changed the latency meanwhile.
+            recalculateLatency()
+        }
+    }
+
+    private func recalculateLatency() { control.async { [weak self] in self?.pipeline.recalculateLatency() } }
 
     private func started() {
         stock.isPlaying()
@@ -229,6 +247,7 @@ public final class Graph: Sendable {
         await withCheckedContinuation { continuation in
             control.async { [self] in
                 if state.withLock({ $0.generation == run }) {
+                    playsAlone.store(false, ordering: .releasing)
                     stock.willStop()
                     pipeline.setState(.null)
                     stock.stopped()
@@ -268,7 +287,10 @@ public final class Graph: Sendable {
         case .warning(let report):
             let explanation = pipeline.explanation(ofDelayedLink: report.debug)
             tell(.warning(ElementFailure(message, report, explanation: explanation)))
-        case .latency: control.async { [weak self] in self?.pipeline.recalculateLatency() }
+        case .latency: recalculateLatency()
+        case .stateChanged(_, .paused) where message.sourceName != pipeline.name:
+            guard playsAlone.load(ordering: .acquiring) else { break }
+            if let sink = message.source, sink.isSink { letPlay(sink) }
         case .stateChanged(_, let new) where message.sourceName == pipeline.name:
             tell(.stateChanged(new))
             if new == .playing {
@@ -343,7 +365,7 @@ public final class Graph: Sendable {
     // MARK: A look at it
 
     /// After an error in negotiation: the two linked elements that have no format in common, with what each gives and takes,
-    /// where that can be told.
+    /// or the device that takes none, where that can be told.
     public var formatConflict: String? {
         get async {
             await withCheckedContinuation { continuation in

@@ -276,4 +276,36 @@ import Testing
         try await graph.run()
         #expect(try folder.read("00.mkv").count > 1000)
     }
+
+    @Test("GR-1 a bin of a sink plays beside a stream that never begins, and stops", .timeLimit(.minutes(1)))
+    func binBesideSilence() async throws {
+        let graph = try Graph(
+            "videotestsrc is-live=true ! fpsdisplaysink name=f text-overlay=false video-sink=\"fakesink sync=true\"  "
+                + "appsrc is-live=true ! fakesink")
+        try await graph.start()
+        let display = try graph.element("f")
+        #expect(waitUntil { ((try? display.property("frames-rendered", as: UInt32.self)) ?? 0) >= 20 })
+        await graph.stop()
+        #expect(graph.pipeline.state == .null)
+    }
+
+    @Test("GR-1 a sink of a live graph renders nothing before it knows its latency, however many begin at once")
+    func firstBufferWaitsForLatency() async throws {
+        let deadline = ClockTime.milliseconds(400)
+        let names = (0..<16).map { "s\($0)" }
+        let graph = try Graph(
+            names.map {
+                "videotestsrc is-live=true ! video/x-raw,framerate=100/1 ! fakesink name=\($0) sync=true processing-deadline=\(deadline.nanoseconds)"
+            }.joined(separator: "  "))
+        let arrivals = names.map { _ in Log<ContinuousClock.Instant>() }
+        for (name, log) in zip(names, arrivals) {
+            try graph.element(name).staticPad("sink")?.observeBuffers { _ in log.add(.now) }
+        }
+        try await graph.start()
+        #expect(waitUntil { arrivals.allSatisfy { $0.all.count >= 2 } })
+        await graph.stop()
+        // The second comes when the first has been rendered.
+        let waits = arrivals.map { $0.all[1] - $0.all[0] }
+        #expect(waits.allSatisfy { $0 > .milliseconds(200) }, "\(waits)")
+    }
 }

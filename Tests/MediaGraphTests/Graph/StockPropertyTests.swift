@@ -123,7 +123,7 @@ import Testing
 
     @Test("GR-8 a graph has started when its sources have, however long that takes them")
     func slowStart() async throws {
-        let graph = try Graph("appsrc name=s is-live=true ! fakesink sync=false")
+        let graph = try Graph("appsrc name=s is-live=true ! capsfilter caps=video/x-raw ! rawdatapipe")
         let source = SlowStarter()
         try graph.videoSource("s").attach(source)
         try await graph.start()
