@@ -5,14 +5,8 @@ open class BinElement: ElementImplementation, ParentClass, @unchecked Sendable {
     class var parentType: GType { gst_bin_get_type() }
 
     class func installClassFunctions(_ klass: UnsafeMutableRawPointer) {
-        if decidesClock {
-            klass.assumingMemoryBound(to: GstElementClass.self).pointee.provide_clock = { element in
-                let raw = UnsafeMutableRawPointer(element!)
-                let node = ElementClass.madeImplementation(of: raw) as? BinElement
-                guard node?.lendsClock ?? true else { return nil }
-                return ElementClass.parentClass(of: ElementInstance(raw))
-                    .assumingMemoryBound(to: GstElementClass.self).pointee.provide_clock(element)
-            }
+        if !lendsClock {
+            klass.assumingMemoryBound(to: GstElementClass.self).pointee.provide_clock = { _ in nil }
         }
         if hearsSentEvents { installSendEvent(klass) }
         guard watchesMessages || speaksForChildren else { return }
@@ -82,11 +76,8 @@ open class BinElement: ElementImplementation, ParentClass, @unchecked Sendable {
     /// going any further.
     open func childPosted(_ message: Message) -> Bool { true }
 
-    /// Whether `lendsClock` is asked.
-    open class var decidesClock: Bool { false }
-
-    /// Whether the pipeline may run by the clock of a child. Any thread.
-    open var lendsClock: Bool { true }
+    /// Whether the graph may go by a clock of the bin's children.
+    open class var lendsClock: Bool { true }
 
     /// Adds a child; the bin owns it.
     public func add(_ child: Element) { instance.add(child) }

@@ -57,11 +57,9 @@ final class DeviceSourceElement: BinElement, ConfigurableElement, @unchecked Sen
 
     override class var speaksForChildren: Bool { true }
     override class var watchesMessages: Bool { true }
-    override class var decidesClock: Bool { true }
+    /// It stands still when the device does, and with it all of the graph.
+    override class var lendsClock: Bool { false }
     override class var hearsSentEvents: Bool { true }
-
-    /// It would go with the device.
-    override var lendsClock: Bool { settings.current.reconnect == .never }
 
     // MARK: The pad
 
@@ -133,8 +131,7 @@ final class DeviceSourceElement: BinElement, ConfigurableElement, @unchecked Sen
         case .error(let report): return childFailed(message, report)
         // While it is tried whether the device is back, nobody wants to hear that it isn't.
         case .warning: return !position.withLock { $0.isTrying }
-        case .other("clock-provide"): return lendsClock
-        case .clockLost: return lendsClock
+        case .other("clock-provide"), .clockLost: return false
         default: return true
         }
     }
