@@ -83,8 +83,8 @@ import Testing
             let number = try FrameNumber.read(frame)
             numbers.add(number)
             shown.add(frame.alpha != nil)
-            // So that no machine is too busy for a toggle in every few frames.
-            if number % 6 == 0 { _ = waitUntil { toggles.load(ordering: .relaxed) >= min(100, Int(number) / 3) } }
+            // So that no machine is too busy for a toggle in every third frame.
+            if number % 3 == 0 { _ = waitUntil { toggles.load(ordering: .relaxed) >= Int(number) / 3 } }
         }
         let told = Task { [events = graph.events] in
             var told: [Bool] = []
@@ -93,11 +93,13 @@ import Testing
         }
         let toggling = Task.detached {
             for round in 0..<100 {
+                // Nor two between the same frames, of which none would show the first.
+                while numbers.all.count < 3 * round + 2 { try await Task.sleep(for: .microseconds(300)) }
                 try alpha.enable(round % 2 == 0)
                 toggles.wrappingAdd(1, ordering: .relaxed)
-                try await Task.sleep(for: .microseconds(300))
             }
         }
+        defer { toggling.cancel() }
         try await graph.run()
         try await toggling.value
         #expect(numbers.all == Array(0..<300))
