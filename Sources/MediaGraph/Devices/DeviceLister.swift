@@ -45,7 +45,7 @@ final class DeviceLister: Sendable {
 
     func knows(_ kind: MediaDevice.Kind) -> Bool {
         switch kind {
-        case .camera: factory?.knowsVideo ?? false
+        case .camera, .videoOutput: factory?.knowsVideo ?? false
         case .microphone, .speaker: factory?.knowsAudio ?? false
         case .screen: factory == nil
         }

@@ -12,7 +12,7 @@ package enum DeviceProbe {
     /// Those of all, as they are listed.
     static func merged(_ devices: [MediaDevice], of kind: MediaDevice.Kind?) -> [MediaDevice] {
         let heard = onceEach(devices)
-        guard kind != .camera, kind != .screen else { return sorted(heard) }
+        guard kind == nil || kind == .microphone || kind == .speaker else { return sorted(heard) }
         return sorted(heard + streamsInUse(besides: heard).filter { kind == nil || $0.kind == kind })
     }
 
@@ -84,6 +84,7 @@ package enum DeviceProbe {
     private static func kind(_ deviceClass: String) -> MediaDevice.Kind? {
         switch deviceClass {
         case "Video/Source": .camera
+        case "Video/Sink": .videoOutput
         case "Audio/Source": .microphone
         case "Audio/Sink": .speaker
         default: nil

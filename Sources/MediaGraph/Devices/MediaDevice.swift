@@ -2,6 +2,12 @@
 public struct MediaDevice: Sendable, Hashable, Codable {
     public enum Kind: String, Sendable, Hashable, Codable, CaseIterable {
         case camera, microphone, speaker, screen
+        /// What takes pictures: a virtual camera (v4l2loopback) that nobody writes to, or a card's connector. A virtual camera is a
+        /// ``camera`` while somebody does.
+        case videoOutput = "video-output"
+
+        /// As people read it.
+        public var label: String { self == .videoOutput ? "video output" : rawValue }
     }
 
     public var kind: Kind

@@ -1,6 +1,6 @@
 import Dispatch
 
-/// The machine's cameras, microphones, speakers and screens.
+/// The machine's cameras, microphones, speakers, screens and video outputs.
 ///
 /// Cameras, microphones and speakers are those of GStreamer's device providers: V4L2 and PipeWire, PulseAudio, and ALSA where no
 /// sound server stands before it. A screen is the X server's that `DISPLAY` names.

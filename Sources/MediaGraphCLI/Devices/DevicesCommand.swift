@@ -7,10 +7,11 @@ import MediaGraph
 struct DevicesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "devices",
-        abstract: "List cameras, microphones, speakers and screens, with the text to paste.",
+        abstract: "List cameras, microphones, speakers, screens and video outputs, with the text to paste.",
         discussion: """
             Cameras are V4L2's and PipeWire's; microphones and speakers the sound server's, or ALSA's where there is no server; a \
-            screen is the X server's that DISPLAY names. Programs that use a device are named where they can be seen.
+            screen is the X server's that DISPLAY names. A video output is a virtual camera (v4l2loopback) that nobody writes to yet, \
+            or a card's connector. Programs that use a device are named where they can be seen.
 
             With --json one object with "devices", and "unanswered" with an error for each server or driver that hangs; with \
             --watch too a line for each device that is there and for each change: event ("added" or "removed") and device, or \

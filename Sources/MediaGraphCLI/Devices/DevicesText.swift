@@ -7,9 +7,11 @@ struct DevicesText {
     let width: Int
 
     func list(_ devices: [MediaDevice]) -> String {
-        MediaDevice.Kind.allCases.map { kind in
+        MediaDevice.Kind.allCases.compactMap { kind in
             let lines = devices.filter { $0.kind == kind }.flatMap(lines)
-            let title = style.paint("\(kind.rawValue)s", .bold)
+            // Few machines have one, and nobody misses it.
+            if kind == .videoOutput, lines.isEmpty { return nil }
+            let title = style.paint("\(kind.label)s", .bold)
             return ([title] + (lines.isEmpty ? ["  none"] : lines)).joined(separator: "\n")
         }.joined(separator: "\n\n")
     }
@@ -20,7 +22,7 @@ struct DevicesText {
     func removed(_ device: MediaDevice) -> String { change(device, "-", .warning) }
 
     private func change(_ device: MediaDevice, _ sign: String, _ face: Style.Face) -> String {
-        let kind = TextWidth.padded(device.kind.rawValue, to: 10)
+        let kind = TextWidth.padded(device.kind.label, to: 12)
         return "\(style.paint(sign, face)) \(kind)  \(TextWidth.printable(device.name))  "
             + style.paint(TextWidth.printable(device.text), .name)
     }
