@@ -2,27 +2,38 @@ import Foundation
 
 /// An X server with a screen that nobody sees (Xvfb), as long as this is held.
 public final class VirtualDisplay {
-    private let server = Process()
-    /// Such as ":99".
+    private let server: Process
+    /// Such as ":4711".
     public let name: String
 
     /// - Parameter name: of one that has ended, which this takes the place of; `nil` for any that is free.
     public init(width: Int, height: Int, name: String? = nil) throws {
+        struct NoServer: Error {}
+        // Not a number that servers choose by themselves, the lowest that is free: one that has ended to come back would lose it.
+        let names = name.map { [$0] } ?? (0..<8).map { _ in ":\(Int.random(in: 1000...9999))" }
+        for name in names {
+            guard let server = try Self.start(name, width, height) else { continue }
+            (self.server, self.name) = (server, name)
+            return
+        }
+        throw NoServer()
+    }
+
+    /// `nil` where the name is taken.
+    private static func start(_ name: String, _ width: Int, _ height: Int) throws -> Process? {
+        let server = Process()
         let output = Pipe()
         server.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        server.arguments =
-            ["Xvfb"] + (name.map { [$0] } ?? []) + [
-                "-displayfd", "1", "-screen", "0", "\(width)x\(height)x24", "-noreset", "-nolisten", "tcp",
-            ]
+        // It stays as it is when the last of its clients has gone.
+        server.arguments = [
+            "Xvfb", name, "-displayfd", "1", "-screen", "0", "\(width)x\(height)x24", "-noreset", "-nolisten", "tcp",
+        ]
         server.standardOutput = output
         server.standardError = FileHandle.nullDevice
         server.standardInput = FileHandle.nullDevice
         try server.run()
-        // It says its number when it takes clients. It stays as it is when the last of them has gone.
-        let number = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
-        self.name = ":\(number.trimmingCharacters(in: .whitespacesAndNewlines))"
-        struct NoServer: Error {}
-        if self.name == ":" { throw NoServer() }
+        // It says its number when it takes clients.
+        return output.fileHandleForReading.availableData.isEmpty ? nil : server
     }
 
     /// At once: who is connected loses the connection. Asked politely it may wait for its clients.
@@ -31,5 +42,10 @@ public final class VirtualDisplay {
         server.waitUntilExit()
     }
 
-    deinit { end() }
+    deinit {
+        end()
+        // Killed, it leaves them behind.
+        let number = name.dropFirst()
+        for path in ["/tmp/.X\(number)-lock", "/tmp/.X11-unix/X\(number)"] { unlink(path) }
+    }
 }

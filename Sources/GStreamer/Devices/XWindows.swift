@@ -11,15 +11,45 @@ public enum XWindows {
     ///   - name: what XFetchName says of a window; empty for none. The screen itself is never meant, whatever its name.
     ///   - display: such as ":0"; empty for the one of the environment.
     public static func window(_ number: UInt, named name: String, on display: String) -> UInt? {
+        connected(to: display) { connection in
+            if number != 0, connection.has(number) { return number }
+            return name.isEmpty ? nil : connection.first(named: name)
+        } ?? nil
+    }
+
+    /// Keeps a server from resetting itself while `body` runs, in which others leave it and connect anew.
+    ///
+    /// A server does so when the last of its clients leaves, unless it runs with `-noreset`, and for a moment it refuses who comes:
+    /// that is waited for here.
+    public static func keepServer<Result, Failure: Error>(
+        _ display: String, while body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        var result: Swift.Result<Result, Failure>?
+        // A server that takes its time to refuse isn't asked again and again.
+        let end = ContinuousClock.now + patience
+        var pause = 0.001
+        repeat {
+            result = connected(to: display) { _ in Swift.Result { () throws(Failure) in try body() } }
+            guard result == nil else { break }
+            Thread.sleep(forTimeInterval: pause)
+            pause *= 2
+        } while ContinuousClock.now < end
+        // Who isn't let in tells why.
+        guard let result else { return try body() }
+        return try result.get()
+    }
+
+    /// A reset takes a few milliseconds.
+    private static let patience = Duration.milliseconds(200)
+
+    private static func connected<Result>(to display: String, _ body: (Connection) -> Result) -> Result? {
         guard let functions, let server = functions.open(display.isEmpty ? nil : display) else { return nil }
         XConnections.own.withLock { _ = $0.insert(UInt(bitPattern: server)) }
         defer {
             _ = functions.close(server)
             XConnections.own.withLock { _ = $0.remove(UInt(bitPattern: server)) }
         }
-        let connection = Connection(server: server, functions: functions)
-        if number != 0, connection.has(number) { return number }
-        return name.isEmpty ? nil : connection.first(named: name)
+        return body(Connection(server: server, functions: functions))
     }
 
     private typealias Display = UnsafeMutableRawPointer

@@ -33,10 +33,12 @@ final class ScreenCapture: Sendable {
     /// - Parameter patience: microseconds that it waits for others that connect; `nil` for any time.
     func choose(within patience: Int64? = nil) throws(MediaGraphError) {
         try ScreenTurn.take(within: patience) { () throws(MediaGraphError) in
-            element.releaseSource()
-            try find()
-            // It connects to know its formats.
-            _ = element.staticPad("src")?.queryCaps()
+            try XWindows.keepServer(display) { () throws(MediaGraphError) in
+                element.releaseSource()
+                try find()
+                // It connects to know its formats.
+                _ = element.staticPad("src")?.queryCaps()
+            }
         }
     }
 
@@ -110,14 +112,20 @@ final class ScreenCapture: Sendable {
     }
 
     private func name(_ window: String) -> String {
-        let screen = display.isEmpty ? "X screen (DISPLAY isn't set)" : "X screen \(display)"
+        let screen = Self.screen(display)
         return window.isEmpty ? screen : "window \(window) of \(screen)"
+    }
+
+    /// What people call a screen; with an empty name the one that `DISPLAY` names.
+    static func screen(_ display: String) -> String {
+        let name = display.isEmpty ? DeviceProbe.display ?? "" : display
+        return name.isEmpty ? "X screen (DISPLAY isn't set)" : "X screen \(name)"
     }
 
     private func text(_ property: String) -> String { (try? element.property(property, as: String.self)) ?? "" }
 
     private var display: String {
         let own = text("display-name")
-        return own.isEmpty ? ProcessInfo.processInfo.environment["DISPLAY"] ?? "" : own
+        return own.isEmpty ? DeviceProbe.display ?? "" : own
     }
 }

@@ -26,6 +26,32 @@ import Testing
         #expect(program.output.contains(text), "\(program.output)\(program.errors)")
     }
 
+    @Test(
+        "DV-2 an X server that isn't there is told by its name",
+        arguments: [
+            ("ximagesrc ! fakesink", ":4711", "X screen :4711"),
+            ("ximagesrc ! fakesink", "", "X screen (DISPLAY isn't set)"),
+            ("ximagesrc display-name=:4712 ! fakesink", ":4711", "X screen :4712"),
+            ("videotestsrc ! videoconvert ! ximagesink", ":4711", "X screen :4711"),
+        ])
+    func absent(_ text: String, _ display: String, _ name: String) throws {
+        let run = try Program.run("run", text, environment: ["DISPLAY": display])
+        #expect(run.status == 1)
+        #expect(run.errors.contains("0: \(name): expected a device that is there"), "\(run.errors)")
+    }
+
+    @Test("DV-1 an X server that begins anew whenever the last of its clients has gone is captured each time")
+    func resettingServer() throws {
+        let display = try VirtualDisplay(width: 160, height: 120)
+        let proxy = try DisplayProxy(display, name: 4100, resetTime: .milliseconds(100))
+        for source in ["ximagesrc", "devicesource source=ximagesrc"] {
+            let run = try Program.run(
+                "run", "--quiet", "--frames", "2", "\(source) ! videoconvert ! rawdatapipe handler=count",
+                environment: ["DISPLAY": proxy.name])
+            #expect(run.status == 0, "\(run.errors)")
+        }
+    }
+
     @Test("DV-2 an X server that ends is the end of a user's share, and the session goes on")
     func share() throws {
         let display = try VirtualDisplay(width: 160, height: 120)
@@ -62,48 +88,13 @@ import Testing
         #expect(read.status == 0 && read.errors.isEmpty, "\(read.errors)")
     }
 
-    /// Passes so many pieces of what a server says on to a client, and then ends the connection.
-    private static let cutter = """
-        import os, socket, sys, threading
-        real, path, pieces = sys.argv[1], sys.argv[2], int(sys.argv[3])
-        listener = socket.socket(socket.AF_UNIX)
-        listener.bind(path + ".new")
-        listener.listen()
-        os.rename(path + ".new", path)
-        def pump(source, sink, left):
-            while (data := source.recv(65536)) and left != 0:
-                sink.sendall(data)
-                left -= 1
-            for end in source, sink:
-                try: end.shutdown(socket.SHUT_RDWR)
-                except OSError: pass
-        while True:
-            client = listener.accept()[0]
-            server = socket.socket(socket.AF_UNIX)
-            server.connect(real)
-            threading.Thread(target=pump, args=(client, server, -1), daemon=True).start()
-            threading.Thread(target=pump, args=(server, client, pieces), daemon=True).start()
-        """
-
     @Test(
         "DV-4 an X server that ends while it is asked for its screen costs the list that screen, and nothing else",
         arguments: [1, 2, 3, 5, 8])
     func endsWhileAsked(pieces: Int) throws {
         let display = try VirtualDisplay(width: 160, height: 120)
-        let name = ":\(4000 + pieces)\(display.name.dropFirst())"
-        let socket = "/tmp/.X11-unix/X\(name.dropFirst())"
-        let cutter = Process()
-        cutter.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        cutter.arguments = [
-            "python3", "-c", Self.cutter, "/tmp/.X11-unix/X\(display.name.dropFirst())", socket, "\(pieces)",
-        ]
-        try cutter.run()
-        defer {
-            kill(cutter.processIdentifier, SIGKILL)
-            cutter.waitUntilExit()
-            try? FileManager.default.removeItem(atPath: socket)
-        }
-        #expect(waitUntil { FileManager.default.fileExists(atPath: socket) })
+        let proxy = try DisplayProxy(display, name: 4000 + pieces, pieces: pieces)
+        let name = proxy.name
         let environment = ["DISPLAY": name, "XDG_SESSION_TYPE": "x11"]
         let list = try ChildProcess.run(
             Program.path, ["devices", "--json"], environment: environment.merging(Program.environment) { $1 })
@@ -223,7 +214,10 @@ import Testing
         let number = try #require(try (1...8).map { ($0 << 21) + 2 }.first(where: isThere))
         let capture = Self.capture(display, "xid=\(number)")
         let program = try run("devicesource reconnect=slate source=\"\(capture)\" ! fakesink")
-        #expect(program.waits { self.count("format", $0) == 1 }, "\(program.output)\(program.errors)")
+        // A format alone is told before it is open: who is closed by then is one that isn't there, and ends the graph.
+        #expect(
+            program.waits { self.count("format", $0) == 1 && self.count("progress", $0) > 0 },
+            "\(program.output)\(program.errors)")
         window.close()
         #expect(program.waits { self.count("lost", $0) == 1 }, "\(program.output)")
         #expect(program.output.contains("so it isn't waited for: name it by xname"), "\(program.output)")

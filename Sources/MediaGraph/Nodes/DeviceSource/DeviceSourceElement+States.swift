@@ -61,7 +61,8 @@ extension DeviceSourceElement {
         let isForGood =
             switch error.code {
             case .invalidParameter, .unsupported: true
-            case .noDevice: isNumbered
+            // Closed at whichever moment of the start.
+            case .noDevice, .deviceGone: isNumbered
             default: false
             }
         guard policy != .never, !isForGood else { return false }

@@ -1,0 +1,70 @@
+import Foundation
+
+/// Between an X server and its clients, for what servers do at the wrong moment; as long as this is held.
+public final class DisplayProxy {
+    private let proxy = Process()
+    private let socket: String
+    /// Such as ":4000".
+    public let name: String
+
+    /// - Parameters:
+    ///   - number: the display's, with the server's own behind it.
+    ///   - pieces: of what the server says a client gets so many, and then its connection ends; `nil`: all.
+    ///   - resetTime: when the last client has gone, nobody is let in for so long, as while a server resets itself.
+    public init(
+        _ display: VirtualDisplay, name number: Int, pieces: Int? = nil, resetTime: Duration = .zero
+    ) throws {
+        name = ":\(number)\(display.name.dropFirst())"
+        socket = "/tmp/.X11-unix/X\(name.dropFirst())"
+        proxy.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        proxy.arguments = [
+            "python3", "-c", Self.script, "/tmp/.X11-unix/X\(display.name.dropFirst())", socket,
+            "\(pieces ?? -1)", "\(resetTime / .seconds(1))",
+        ]
+        try proxy.run()
+        struct NoProxy: Error {}
+        guard waitUntil({ FileManager.default.fileExists(atPath: socket) }) else { throw NoProxy() }
+    }
+
+    deinit {
+        kill(proxy.processIdentifier, SIGKILL)
+        proxy.waitUntilExit()
+        try? FileManager.default.removeItem(atPath: socket)
+    }
+
+    private static let script = """
+        import os, socket, sys, threading, time
+        real, path, pieces, reset = sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4])
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(path + ".new")
+        listener.listen()
+        os.rename(path + ".new", path)
+        clients, left = set(), -1000.0
+        def pump(source, sink, count):
+            global left
+            try:
+                while (data := source.recv(65536)) and count != 0:
+                    sink.sendall(data)
+                    count -= 1
+            except OSError: pass
+            for end in source, sink:
+                try: end.shutdown(socket.SHUT_RDWR)
+                except OSError: pass
+            if source in clients:
+                clients.discard(source)
+                left = time.monotonic()
+        while True:
+            client = listener.accept()[0]
+            if reset:
+                # Who has just gone is known to have.
+                time.sleep(0.01)
+                if not clients and time.monotonic() < left + reset:
+                    client.close()
+                    continue
+            server = socket.socket(socket.AF_UNIX)
+            server.connect(real)
+            clients.add(client)
+            threading.Thread(target=pump, args=(client, server, -1), daemon=True).start()
+            threading.Thread(target=pump, args=(server, client, pieces), daemon=True).start()
+        """
+}
