@@ -5,7 +5,7 @@ package enum NearestName {
         let wanted = Array(name.lowercased().unicodeScalars)
         // A third of it wrong isn't a mistake any more, but another word.
         let limit = wanted.count < 2 ? 0 : max(1, (wanted.count + 1) / 3)
-        var best: (name: String, distance: Int)?
+        var best: (name: String, distance: Int, begin: Int)?
         for candidate in candidates.sorted() {
             // A scalar is at most four bytes; this spares most candidates the rest.
             guard candidate.utf8.count <= 4 * (wanted.count + limit), candidate.utf8.count + limit >= wanted.count
@@ -15,7 +15,11 @@ package enum NearestName {
             let other = Array(candidate.lowercased().unicodeScalars)
             guard abs(other.count - wanted.count) <= limit else { continue }
             let distance = distance(wanted, other)
-            if distance <= limit, distance < best?.distance ?? .max { best = (candidate, distance) }
+            guard distance <= limit else { continue }
+            // Who mistypes a word has mostly begun it right.
+            let begin = zip(wanted, other).prefix { $0 == $1 }.count
+            if let best, (distance, -begin) >= (best.distance, -best.begin) { continue }
+            best = (candidate, distance, begin)
         }
         return best?.name
     }

@@ -16,6 +16,13 @@ enum DeviceFailure {
         func detail(_ expected: String) -> MediaGraphError.Detail {
             MediaGraphError.Detail(device, expected: expected, actual: error.message)
         }
+        // PulseAudio's words: it looks for the device when data is to flow.
+        if error.message.hasSuffix("No such entity") {
+            return .noDevice(detail("a device that the sound server has; `mediagraph devices` lists them"))
+        }
+        if error.message.contains("is not a capture device") {
+            return .noDevice(detail("a camera; a virtual one (v4l2loopback) is one while something writes to it"))
+        }
         switch ElementProblem(error) {
         case .busy:
             return .deviceBusy(detail("a device that no other program uses; `mediagraph devices` says who has it"))
@@ -76,12 +83,25 @@ extension DeviceFailure {
 
     /// Of an error that an element has posted, on the thread that posts; `nil` for one that is no device's.
     static func error(_ report: Message.Report, of element: Element) -> MediaGraphError? {
-        guard let factory = element.factoryName, let ownDefault = defaults[factory],
-            ElementProblem(report.error) != nil || factory.hasPrefix("pulse")
+        let wasRunning = element.isPlaying
+        guard let device = name(of: element),
+            ElementProblem(report.error) != nil || element.factoryName?.hasPrefix("pulse") ?? false,
+            // A window that was closed: the element says so itself.
+            !(wasRunning && ScreenCaptures.windowSinks.contains(element.factoryName ?? ""))
         else { return nil }
-        let named = ["device", "target-object"].lazy.compactMap { try? element.propertyText($0) }
-        let device = named.first { !$0.isEmpty } ?? ownDefault
         return error(
-            report.error, debug: report.debug, device: device, path: path(of: element), wasRunning: element.isPlaying)
+            report.error, debug: report.debug, device: device, path: path(of: element), wasRunning: wasRunning)
+    }
+
+    /// What people call a stock element's device; `nil` for an element that has none.
+    static func name(of element: Element) -> String? {
+        guard let factory = element.factoryName else { return nil }
+        if let capture = ScreenCapture(element) { return capture.label }
+        if ScreenCaptures.windowSinks.contains(factory) {
+            return ScreenCapture.screen((try? element.property("display", as: String.self)) ?? "")
+        }
+        guard let ownDefault = defaults[factory] else { return nil }
+        let named = ["device", "target-object"].lazy.compactMap { try? element.propertyText($0) }
+        return named.first { !$0.isEmpty } ?? ownDefault
     }
 }

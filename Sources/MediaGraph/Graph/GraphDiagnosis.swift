@@ -26,9 +26,10 @@ extension Graph {
 }
 
 extension Pipeline {
-    /// Two linked elements that have no format in common as things stand, with what each side gives and takes; `nil` when
-    /// every link has one. After a failed negotiation it says where it failed, which the error itself doesn't: that is
-    /// posted by the source, wherever it was. To be asked before the pipeline is stopped, while pads have their caps.
+    /// Two linked elements that have no format in common as things stand, with what each side gives and takes, or a device
+    /// that takes none; `nil` when every link has one. After a failed negotiation it says where it failed, which the error
+    /// itself doesn't: that is posted by the source, wherever it was. To be asked before the pipeline is stopped, while pads
+    /// have their caps.
     var formatConflict: String? {
         let conflicts = allElements.flatMap { element in
             element.pads.compactMap { pad -> String? in
@@ -40,6 +41,19 @@ extension Pipeline {
                 return FormatConflict(from: given, to: taken, filter: nil, labels: (element.name, sink.name))?.text
             }
         }
-        return conflicts.last
+        return conflicts.last ?? absentSink
+    }
+
+    /// `pulsesink` has no error for a device that isn't there: it takes no format.
+    private var absentSink: String? {
+        for element in allElements where element.isSink {
+            guard let device = DeviceFailure.name(of: element),
+                element.pads.contains(where: { $0.direction == .sink && $0.queryCaps().isEmpty })
+            else { continue }
+            return
+                "\(element.name): \(device) takes no format, as a device that isn't there does; `mediagraph devices` "
+                + "lists those that are"
+        }
+        return nil
     }
 }

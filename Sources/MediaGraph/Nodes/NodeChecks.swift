@@ -167,22 +167,30 @@ struct HandlerCheck: DescriptionCheck {
     }
 }
 
-/// A sink that opens a window needs a display. Where there is none, GStreamer's choice of one can crash (in DirectFB).
+/// What captures a screen or opens a window needs a display. Where there is none, GStreamer's choice of a window can crash (in
+/// DirectFB).
 struct DisplayCheck: DescriptionCheck {
     var environment: @Sendable (String) -> String? = { getenv($0).map { String(cString: $0) } }
 
     func problems(in element: DescribedElement) -> [Diagnostic] {
-        let known = element.factory == "autovideosink" ? ["DISPLAY", "WAYLAND_DISPLAY"] : ["DISPLAY"]
-        guard ["autovideosink", "ximagesink", "xvimagesink"].contains(element.factory),
-            element.property("display") == nil, known.allSatisfy({ environment($0)?.isEmpty ?? true })
-        else { return [] }
-        let isAutomatic = known.count > 1
-        let other = element.variable.map { "\($0)=fakesink needs none" } ?? "fakesink and files need none"
+        let own: String
+        var known = ["DISPLAY"]
+        var hint = element.variable.map { "\($0)=fakesink needs none" } ?? "fakesink and files need none"
+        switch element.factory {
+        case ScreenCapture.factory:
+            own = "display-name"
+            hint = "export DISPLAY=:0 in a session of yours; without a screen: xvfb-run -a mediagraph run …"
+        case "autovideosink":
+            own = "display"
+            known.append("WAYLAND_DISPLAY")
+            hint = "without one GStreamer may crash here; \(hint)"
+        case _ where ScreenCaptures.windowSinks.contains(element.factory): own = "display"
+        default: return []
+        }
+        guard element.property(own) == nil, known.allSatisfy({ environment($0)?.isEmpty ?? true }) else { return [] }
+        let lack = known.count > 1 ? "neither \(known.joined(separator: " nor ")) is set" : "\(known[0]) isn't set"
         return [
-            element.diagnostic(
-                "\(element.factory) needs a display, and "
-                    + (isAutomatic ? "neither DISPLAY nor WAYLAND_DISPLAY is set" : "DISPLAY isn't set"),
-                hint: isAutomatic ? "without one GStreamer may crash here; \(other)" : other, severity: .warning)
+            element.diagnostic("\(element.factory) needs a display, and \(lack)", hint: hint, severity: .warning)
         ]
     }
 }

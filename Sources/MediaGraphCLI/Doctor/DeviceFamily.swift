@@ -117,11 +117,12 @@ enum DeviceFamily {
         // Numbers and names such as @DEFAULT_SOURCE@ are the server's own.
         guard !name.isEmpty, Int(name) == nil, !name.hasPrefix("@") else { return nil }
         let list = MediaDevices.listNow(factory.hasSuffix("sink") ? .speaker : .microphone)
-        let known = list.devices.filter { $0.text.hasPrefix("\(factory) ") }
+        let known = list.devices.filter { $0.isNamed(by: factory) }
         guard !known.isEmpty, !known.contains(where: { $0.path == name }) else { return nil }
+        let nearest = NearestName.find(name, among: known.map(\.path)).map { ", such as \($0)" } ?? ""
         return Finding(
             problem: "the sound server has no device \(name) for \(factory)",
-            mend: "mediagraph devices lists what it has")
+            mend: "mediagraph devices lists what it has\(nearest)")
     }
 
     private func alsa(_ opened: OpenedElement) -> Finding? {

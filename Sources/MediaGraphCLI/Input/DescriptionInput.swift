@@ -101,7 +101,8 @@ enum InputError: Error, Equatable, CustomStringConvertible {
         switch self {
         case .missing: "there is no description: give a file, \"-\" for standard input, or the description itself"
         case .tooMany(let input, let word):
-            "one description at a time: \"\(input)\" is one already, what is \"\(word)\"?"
+            "one description at a time: \"\(input)\" is one already, what is \"\(word)\"? "
+                + "(A mistyped option's value is taken for one too.)"
         case .file(let error, let nearest): "\(error)" + (nearest.map { "; did you mean \"\($0)\"?" } ?? "")
         case .notUTF8: "standard input isn't a text in UTF-8"
         }

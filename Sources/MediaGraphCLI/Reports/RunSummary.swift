@@ -123,6 +123,16 @@ struct RunFailure: Sendable {
         put a queue leaky=downstream before it
         """
 
+    /// For one that isn't there; `nil` when no name is like its.
+    mutating func add(nearestDevice name: String?) {
+        if let name { text += "; did you mean \"\(name)\"?" }
+    }
+
+    private static let fixedFormat = """
+        ; what comes has another format than before. Fix it before the encoder: `videoscale ! \
+        video/x-raw,width=640,height=360,pixel-aspect-ratio=1/1`, say
+        """
+
     init(_ error: GraphError, formatConflict: String? = nil) {
         text = "\(error)"
         message = text
@@ -132,5 +142,7 @@ struct RunFailure: Sendable {
         factory = failure.factory
         message = failure.error.message
         detail = failure.detail.isEmpty ? nil : failure.detail
+        // Muxers' words.
+        if failure.debug.contains("Caps changes are not supported") { text += Self.fixedFormat }
     }
 }

@@ -195,6 +195,11 @@ struct GraphRun {
             return status
         }
         var report = RunFailure(error, formatConflict: await graph.formatConflict)
+        if case .failed(let failure) = error, let cause = failure.cause, cause.code == .noDevice {
+            let (name, factory) = (cause.detail.subject, failure.factory ?? "")
+            let known = await MediaDevices.list().devices.filter { $0.isNamed(by: factory) && $0.path != name }
+            report.add(nearestDevice: NearestName.find(name, among: known.map(\.path)))
+        }
         report.incompleteFiles = await graph.finishFiles(within: Self.fileLimit)
         await monitor.end(.error, .failure, failure: report)
         return .failure

@@ -57,6 +57,45 @@ import Testing
         #expect(run.output.contains("BGRx: 640×480\n"))
     }
 
+    @Test("DV-2 a speaker that isn't there is told by its name, though pulsesink only takes no format")
+    func absentSpeaker() throws {
+        let run = try Self.shell(
+            """
+            for sound in 'virtualmic handler=tone' 'audiotestsrc is-live=true'; do
+                G_DEBUG=fatal_warnings mediagraph run "$sound ! audioconvert ! pulsesink name=out device=headset" && exit 9
+            done || true
+            """)
+        let line = "\n  out: headset takes no format, as a device that isn't there does; `mediagraph devices` lists"
+        #expect(run.errors.components(separatedBy: line).count == 3, "\(run.errors)")
+    }
+
+    @Test("DV-2 a microphone that the sound server hasn't got is told by its name, with the one that is meant")
+    func absentMicrophone() throws {
+        let run = try Self.shell(
+            """
+            for source in 'pulsesrc device=microphon' 'devicesource source="pulsesrc device=microphon"'; do
+                mediagraph run --quiet "$source ! fakesink" && exit 9
+            done || true
+            """)
+        let text = "microphon: expected a device that the sound server has; `mediagraph devices` lists them, got"
+        #expect(run.errors.components(separatedBy: text).count == 3, "\(run.errors)")
+        #expect(run.errors.components(separatedBy: "did you mean \"microphone\"?").count == 3, "\(run.errors)")
+    }
+
+    @Test("DV-2 a microphone that says nothing holds no other branch: the graph doesn't go by its clock")
+    func ownClock() throws {
+        // What nobody plays into the feed comes to the microphone every two seconds.
+        let run = try Self.shell(
+            """
+            mediagraph run --json 'devicesource source="pulsesrc device=microphone" ! fakesink \
+                videotestsrc is-live=true ! video/x-raw,framerate=30/1,width=32,height=24 ! rawdatapipe name=picture' \
+                --duration 1.5
+            """)
+        #expect(run.status == 0, "\(run.errors)")
+        let end = try #require(run.output.firstMatch(of: /"event":"end".*?"frames":([0-9]+)/))
+        #expect(try #require(Int(end.1)) >= 30, "\(run.output)")
+    }
+
     @Test("DV-4 devices --watch tells what comes and goes, and ends when it is asked to")
     func watches() throws {
         let run = try Self.shell(
@@ -243,8 +282,12 @@ import Testing
                 microphones
                   none
                 """))
-        #expect(text.added(camera) == "+ camera      Tiny␛Cam  v4l2src device=/dev/video0")
+        #expect(text.added(camera) == "+ camera        Tiny␛Cam  v4l2src device=/dev/video0")
         #expect(text.removed(camera).hasPrefix("- camera"))
+        #expect(!text.list([camera]).contains("video outputs"))
+        var output = camera
+        (output.kind, output.text) = (.videoOutput, "v4l2sink device=/dev/video0")
+        #expect(text.list([output]).contains("\n\nvideo outputs\n  Tiny␛Cam"))
     }
 
     @Test("DV-4 formats of a camera with the same sizes and rates share a line")

@@ -69,6 +69,7 @@ import Testing
             mediagraph doctor 'pulsesrc device=@DEFAULT_SOURCE@ ! audio/x-raw,rate=48000 ! fakesink'
             mediagraph doctor 'pulsesrc device=${MIC} ! audio/x-raw,rate=${RATE} ! fakesink'
             mediagraph doctor 'pulsesrc device=headset ! pulsesink device=microphone' && exit 1
+            mediagraph doctor 'pulsesrc device=microfone ! fakesink' && exit 1
             mediagraph doctor 'alsasrc device=nonsense ! fakesink' && exit 1
             xvfb-run -a -s '-screen 0 640x480x24 -noreset' bash -euc '
                 mediagraph doctor "ximagesrc ! fakesink"
@@ -80,7 +81,8 @@ import Testing
         #expect(run.status == 0, "\(run.errors)\n\(run.output)")
         for line in [
             "no device headset for pulsesrc", "no device microphone for pulsesink", "has no window \"nothing\"",
-            "has no window 0x4711", "(nonsense)", "alsasrc without device works; arecord -L",
+            "has no window 0x4711", "(nonsense)", "what it has, such as microphone\n",
+            "alsasrc without device works; arecord -L",
         ] { #expect(run.output.contains(line), "\(run.output)") }
         #expect(run.output.hasSuffix("ok    description\n"), "\(run.output)")
     }

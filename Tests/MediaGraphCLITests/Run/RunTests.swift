@@ -52,6 +52,18 @@ import Testing
         #expect(error.formatConflict?.contains("width=7") == true, "\(error)")
     }
 
+    @Test("GR-3 a muxer that a new size ends says what keeps the size")
+    func newSize() throws {
+        let source = "videotestsrc num-buffers=2 ! video/x-raw,height=48,width"
+        let run = try Program.run(
+            "run", "concat name=c ! jpegenc ! matroskamux ! fakesink  \(source)=64 ! c.  \(source)=96 ! c.")
+        #expect(run.status == 1)
+        #expect(
+            run.errors.contains(
+                "before the encoder: `videoscale ! video/x-raw,width=640,height=360,pixel-aspect-ratio=1/1`"),
+            "\(run.errors)")
+    }
+
     @Test("GR-3 a handler's error ends run with status 1")
     func handlerError() throws {
         let run = try Program.run(

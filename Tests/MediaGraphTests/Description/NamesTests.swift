@@ -40,6 +40,8 @@ import Testing
         #expect(NearestName.find("fakesnik", among: names) == "fakesink")
         #expect(NearestName.find("FakeSink", among: names) == "fakesink")
         #expect(NearestName.find("xylophone", among: names) == nil)
+        // Of two that are as near the one that begins as it does.
+        #expect(NearestName.find("pulsrc", among: ["pnmsrc", "pulsesrc"]) == "pulsesrc")
         #expect(NearestName.find("x", among: ["y"]) == nil)
     }
 

@@ -120,5 +120,11 @@ import Testing
         let automatic = found(["VIEW": "autovideosink"]).first?.hint
         #expect(automatic?.hasPrefix("without one GStreamer may crash here; VIEW=fakesink needs none") == true)
         #expect(DisplayCheck { _ in ":0" }.problems(in: Description(text).elements()[1]).isEmpty)
+
+        let captures = ["ximagesrc ! fakesink", "ximagesrc display-name=:1 ! fakesink"].map {
+            check.problems(in: Description($0).elements()[0]).first
+        }
+        #expect(captures[0]?.message == "ximagesrc needs a display, and DISPLAY isn't set")
+        #expect(captures[0]?.hint?.contains("xvfb-run") == true && captures[1] == nil)
     }
 }

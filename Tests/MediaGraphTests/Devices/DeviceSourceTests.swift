@@ -382,6 +382,9 @@ import Testing
         let text = Description("devicesource source=\"v4l2srk device=/dev/video0\" ! fakesink")
         let found = try Graph.diagnose(text)
         #expect(found.contains { $0.message.contains("in source: no element \"v4l2srk\"") })
+        // The default device.
+        let byDefault = Description("devicesource kind=microphone source=\"\" ! fakesink").diagnose()
+        #expect(byDefault.allSatisfy { $0.severity != .error }, "\(byDefault)")
         for source in ["identity", "fakesink", "v4l2src ! fakesink  identity"] {
             let found = try Graph.diagnose(Description("devicesource source=\"\(source)\" ! fakesink"))
             #expect(found.contains { $0.message.hasSuffix(" isn't a source") }, "\(source): \(found)")

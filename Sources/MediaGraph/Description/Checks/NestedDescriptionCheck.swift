@@ -9,7 +9,8 @@ enum NestedDescriptionCheck {
 
     static func problem(_ property: ParsedProperty, _ info: PropertyInfo) -> Problem? {
         let bytes = Array(property.value.utf8)
-        guard !bytes.contains(0) else { return nil }
+        // An empty `source` is the machine's default device.
+        guard !bytes.contains(0), !(info.name == "source" && bytes.isEmpty) else { return nil }
         let parsed = DescriptionParser.parse(bytes)
         let problems = DescriptionChecks.problems(in: parsed).filter { $0.severity == .error }
         func problem(_ message: String, _ hint: String?) -> Problem {
