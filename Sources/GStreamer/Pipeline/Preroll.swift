@@ -1,4 +1,5 @@
 import CGStreamer
+import Foundation
 
 /// Who brings and who waits for a first buffer in PAUSED.
 extension Element {
@@ -40,6 +41,9 @@ extension Pipeline {
     /// a bin of the sink isn't to play yet (it waits for all in it, and plays as a whole) or any more, nor where the state is
     /// another's business, as that of a `splitmuxsink`'s sink.
     public func letPlay(_ sink: Element) {
+        // A bin says that it is in PAUSED before it has noted it, and forgets that it plays when it notes it behind that: it
+        // would never say that its streams have ended. By when its own bin hears the rest it has.
+        while sink.isChangingByItself, sink.isToPlay { Thread.sleep(forTimeInterval: 0.0002) }
         let latency = self.latency
         let element = sink.element
         // Who takes its bins down comes before or after, not in between.
@@ -58,6 +62,20 @@ extension Element {
     /// Whether its state is its pipeline's, and neither its own nor its bin's.
     fileprivate var followsPipeline: Bool {
         gst_element_is_locked_state(element) == 0 && (parent.map { $0.parent == nil || $0.followsPipeline } ?? true)
+    }
+
+    /// Whether its bin has heard that it changes its state by itself (ASYNC_START), and not yet that it has (ASYNC_DONE).
+    fileprivate var isChangingByItself: Bool {
+        guard let parent,
+            g_type_check_instance_is_a(parent.raw.assumingMemoryBound(to: GTypeInstance.self), gst_bin_get_type()) != 0
+        else { return false }
+        let bin = parent.raw.assumingMemoryBound(to: GstBin.self)
+        g_mutex_lock(&parent.object.pointee.lock)
+        defer { g_mutex_unlock(&parent.object.pointee.lock) }
+        return sequence(first: bin.pointee.messages) { $0?.pointee.next }.prefix { $0 != nil }.contains { link in
+            let message = link!.pointee.data.assumingMemoryBound(to: GstMessage.self)
+            return message.pointee.type == GST_MESSAGE_ASYNC_START && message.pointee.src == object
+        }
     }
 
     /// Whether it is in a bin, and all bins that it is in play or are about to.

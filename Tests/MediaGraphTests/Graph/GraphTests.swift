@@ -289,6 +289,19 @@ import Testing
         #expect(graph.pipeline.state == .null)
     }
 
+    @Test("GR-1 bins of sinks in live graphs say that their streams have ended", .timeLimit(.minutes(2)))
+    func binsEnd() async throws {
+        // Graphs that begin at the same time: threads are taken off the processor in the midst of a bin's change of state.
+        let text = (0..<8).map { _ in "videotestsrc is-live=true num-buffers=2 ! bin.( queue ! fakesink )" }
+        let graphs = try (0..<8).map { _ in try Graph(text.joined(separator: "  ")) }
+        for _ in 0..<6 {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for graph in graphs { group.addTask { try await graph.run() } }
+                try await group.waitForAll()
+            }
+        }
+    }
+
     @Test("GR-1 a sink of a live graph renders nothing before it knows its latency, however many begin at once")
     func firstBufferWaitsForLatency() async throws {
         let deadline = ClockTime.milliseconds(400)
