@@ -5,6 +5,7 @@ public final class VirtualDisplay {
     private let server: Process
     /// Such as ":4711".
     public let name: String
+    private var hasEnded = false
 
     /// - Parameter name: of one that has ended, which this takes the place of; `nil` for any that is free.
     public init(width: Int, height: Int, name: String? = nil) throws {
@@ -38,14 +39,15 @@ public final class VirtualDisplay {
 
     /// At once: who is connected loses the connection. Asked politely it may wait for its clients.
     public func end() {
+        // Its process's number and its socket may be others' behind that.
+        guard !hasEnded else { return }
+        hasEnded = true
         kill(server.processIdentifier, SIGKILL)
         server.waitUntilExit()
-    }
-
-    deinit {
-        end()
         // Killed, it leaves them behind.
         let number = name.dropFirst()
         for path in ["/tmp/.X\(number)-lock", "/tmp/.X11-unix/X\(number)"] { unlink(path) }
     }
+
+    deinit { end() }
 }

@@ -17,38 +17,44 @@ public enum XWindows {
         } ?? nil
     }
 
-    /// Keeps a server from resetting itself while `body` runs, in which others leave it and connect anew.
+    /// A connection that keeps a server from resetting itself, until it is closed.
+    public struct Hold: Sendable { fileprivate let connection: UInt }
+
+    /// For the time in which others leave a server and connect anew.
     ///
-    /// A server does so when the last of its clients leaves, unless it runs with `-noreset`, and for a moment it refuses who comes:
-    /// that is waited for here.
-    public static func keepServer<Result, Failure: Error>(
-        _ display: String, while body: () throws(Failure) -> Result
-    ) throws(Failure) -> Result {
-        var result: Swift.Result<Result, Failure>?
+    /// A server resets itself when the last of its clients leaves, unless it runs with `-noreset`, and for a moment it refuses who
+    /// comes: that is waited for here. `nil` when nobody lets it in.
+    public static func hold(_ display: String) -> Hold? {
         // A server that takes its time to refuse isn't asked again and again.
         let end = ContinuousClock.now + patience
         var pause = 0.001
         repeat {
-            result = connected(to: display) { _ in Swift.Result { () throws(Failure) in try body() } }
-            guard result == nil else { break }
+            if let server = open(display) { return Hold(connection: UInt(bitPattern: server)) }
             Thread.sleep(forTimeInterval: pause)
             pause *= 2
         } while ContinuousClock.now < end
-        // Who isn't let in tells why.
-        guard let result else { return try body() }
-        return try result.get()
+        return nil
     }
+
+    public static func release(_ hold: Hold) { UnsafeMutableRawPointer(bitPattern: hold.connection).map(close) }
 
     /// A reset takes a few milliseconds.
     private static let patience = Duration.milliseconds(200)
 
-    private static func connected<Result>(to display: String, _ body: (Connection) -> Result) -> Result? {
-        guard let functions, let server = functions.open(display.isEmpty ? nil : display) else { return nil }
+    private static func open(_ display: String) -> Display? {
+        guard let server = functions?.open(display.isEmpty ? nil : display) else { return nil }
         XConnections.own.withLock { _ = $0.insert(UInt(bitPattern: server)) }
-        defer {
-            _ = functions.close(server)
-            XConnections.own.withLock { _ = $0.remove(UInt(bitPattern: server)) }
-        }
+        return server
+    }
+
+    private static func close(_ server: Display) {
+        _ = functions?.close(server)
+        XConnections.own.withLock { _ = $0.remove(UInt(bitPattern: server)) }
+    }
+
+    private static func connected<Result>(to display: String, _ body: (Connection) -> Result) -> Result? {
+        guard let functions, let server = open(display) else { return nil }
+        defer { close(server) }
         return body(Connection(server: server, functions: functions))
     }
 

@@ -78,20 +78,22 @@ extension Element {
         }
     }
 
-    /// Whether it is in a bin, and all bins that it is in play or are about to.
+    /// Whether it is in a pipeline that is to play; a bin in between must do so already, and have told it the base time.
     fileprivate var isToPlay: Bool {
         guard var bin = parent else { return false }
-        while bin.target == .playing {
-            guard let next = bin.parent else { return true }
+        while let next = bin.parent {
+            guard bin.own(\.current_state) == .playing else { return false }
             bin = next
         }
-        return false
+        return bin.target == .playing
     }
 
     /// The state that it was last asked for.
-    fileprivate var target: State {
+    fileprivate var target: State { own(\.target_state) }
+
+    private func own(_ state: KeyPath<GstElement, GstState>) -> State {
         g_mutex_lock(&object.pointee.lock)
         defer { g_mutex_unlock(&object.pointee.lock) }
-        return State(element.pointee.target_state) ?? .null
+        return State(element.pointee[keyPath: state]) ?? .null
     }
 }

@@ -86,8 +86,9 @@ extension DeviceFailure {
         let wasRunning = element.isPlaying
         guard let device = name(of: element),
             ElementProblem(report.error) != nil || element.factoryName?.hasPrefix("pulse") ?? false,
-            // A window that was closed: the element says so itself.
-            !(wasRunning && ScreenCaptures.windowSinks.contains(element.factoryName ?? ""))
+            // Of other troubles with windows the element has the words: one that was closed, a screen without Xv.
+            !ScreenCaptures.windowSinks.contains(element.factoryName ?? "")
+                || !wasRunning && report.debug.contains("Could not open display")
         else { return nil }
         return error(
             report.error, debug: report.debug, device: device, path: path(of: element), wasRunning: wasRunning)

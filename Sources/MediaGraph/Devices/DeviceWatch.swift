@@ -59,7 +59,8 @@ final class DeviceWatch: Sendable {
         }
         if let before {
             let areSoundServersOthers = before.soundServers != places.soundServers
-            if areSoundServersOthers { restartSoundServers() }
+            if areSoundServersOthers { restart(.microphone) }
+            if before.virtualCameras != places.virtualCameras { restart(.camera) }
             // One that has just come may not answer yet.
             if areSoundServersOthers || before.screens != places.screens { lookLater(restarts: areSoundServersOthers) }
         }
@@ -81,14 +82,14 @@ final class DeviceWatch: Sendable {
         for error in silent { changed(.unanswered(error)) }
     }
 
-    private func restartSoundServers() {
-        for lister in DeviceLister.all where lister.knows(.microphone) { lister.restart() }
+    private func restart(_ kind: MediaDevice.Kind) {
+        for lister in DeviceLister.all where lister.knows(kind) { lister.restart() }
     }
 
     private func lookLater(restarts: Bool) {
         queue.asyncAfter(deadline: .now() + 1) { [weak self] in
             guard let self, !state.withLock({ $0.isStopped }) else { return }
-            if restarts { restartSoundServers() }
+            if restarts { restart(.microphone) }
             look()
         }
     }
@@ -104,17 +105,24 @@ final class DeviceWatch: Sendable {
     }
 
     /// V4L2's device files, ALSA's list of streams, and the sockets of X and sound servers. The provider of a sound server that
-    /// has ended never looks for another.
+    /// has ended never looks for another; nor is V4L2's told that a program writes to a virtual camera from now on.
     private struct Places: Sendable, Equatable {
         var cameras: [String]
+        /// What v4l2loopback says of each: "capture" while a program writes to it, else "output".
+        var virtualCameras: [String: String]
         var sound: String
         var screens: [String]
         var soundServers: [String]
 
         static var now: Places {
             let files = (try? FileManager.default.contentsOfDirectory(atPath: "/dev")) ?? []
+            let cameras = files.filter { $0.hasPrefix("video") }.sorted()
             return Places(
-                cameras: files.filter { $0.hasPrefix("video") }.sorted(),
+                cameras: cameras,
+                virtualCameras: cameras.reduce(into: [:]) { states, camera in
+                    states[camera] = try? String(
+                        contentsOfFile: "/sys/class/video4linux/\(camera)/state", encoding: .utf8)
+                },
                 sound: (try? String(contentsOfFile: "/proc/asound/pcm", encoding: .utf8)) ?? "",
                 screens: ServerSockets.screens, soundServers: ServerSockets.sound)
         }

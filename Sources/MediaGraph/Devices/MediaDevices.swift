@@ -7,9 +7,12 @@ import Dispatch
 public enum MediaDevices {
     /// All that are there. Takes as long as servers and drivers take to answer, which is tenths of a second; who hasn't after
     /// four seconds is among ``DeviceList/unanswered``.
-    public static func list() async -> DeviceList {
+    public static func list() async -> DeviceList { await list(within: patience) }
+
+    /// The same with another patience, in milliseconds.
+    package static func list(within patience: UInt64) async -> DeviceList {
         await withCheckedContinuation { continuation in
-            DispatchQueue.global().async { continuation.resume(returning: listNow()) }
+            DispatchQueue.global().async { continuation.resume(returning: listNow(within: patience)) }
         }
     }
 

@@ -16,6 +16,8 @@ final class ScreenCapture: Sendable {
         var isNamed = false
         /// What people call it.
         var title = ""
+        /// It is closed, or its server has ended.
+        var isOver = false
     }
     private let window = Mutex(Window())
 
@@ -33,12 +35,12 @@ final class ScreenCapture: Sendable {
     /// - Parameter patience: microseconds that it waits for others that connect; `nil` for any time.
     func choose(within patience: Int64? = nil) throws(MediaGraphError) {
         try ScreenTurn.take(within: patience) { () throws(MediaGraphError) in
-            try XWindows.keepServer(display) { () throws(MediaGraphError) in
-                element.releaseSource()
-                try find()
-                // It connects to know its formats.
-                _ = element.staticPad("src")?.queryCaps()
-            }
+            let hold = XWindows.hold(display)
+            defer { hold.map(XWindows.release) }
+            element.releaseSource()
+            try find()
+            // It connects to know its formats.
+            _ = element.staticPad("src")?.queryCaps()
         }
     }
 
@@ -47,7 +49,7 @@ final class ScreenCapture: Sendable {
         guard number != 0 || !name.isEmpty else { return window.withLock { $0 = Window() } }
         let title = title
         guard let found = XWindows.window(number, named: name, on: display) else {
-            throw .noDevice(missing(title))
+            throw .noDevice(over(title))
         }
         window.withLock { $0 = Window(number: found, isNamed: found != number, title: title) }
         // The element is to look no further than for this one.
@@ -62,7 +64,7 @@ final class ScreenCapture: Sendable {
         guard window.number != 0 else { return }
         let found = ScreenTurn.take(within: patience) { XWindows.window(window.number, named: "", on: display) }
         guard found == nil else { return }
-        throw .noDevice(missing(window.title))
+        throw .noDevice(over(window.title))
     }
 
     // MARK: What it loses
@@ -72,11 +74,12 @@ final class ScreenCapture: Sendable {
         switch loss {
         case .server(let name):
             guard name == display else { return nil }
+            window.withLock { $0.isOver = true }
             return Self.serverGone(name)
         case .window(let number, let server):
             let window = window.withLock { $0 }
             guard number == window.number, server == display else { return nil }
-            return .deviceGone(missing(window.title))
+            return .deviceGone(over(window.title))
         }
     }
 
@@ -84,8 +87,9 @@ final class ScreenCapture: Sendable {
         .deviceGone(.init("X screen \(name)", expected: "an X server that runs", actual: "a connection that it closed"))
     }
 
-    private func missing(_ window: String) -> MediaGraphError.Detail {
-        .init(name(window), expected: "a window that is open", actual: "none that can be captured")
+    private func over(_ title: String) -> MediaGraphError.Detail {
+        window.withLock { $0.isOver = true }
+        return .init(name(title), expected: "a window that is open", actual: "none that can be captured")
     }
 
     /// What people call what it captures, or is to capture.
@@ -94,8 +98,8 @@ final class ScreenCapture: Sendable {
         return name(chosen.isEmpty ? title : chosen)
     }
 
-    /// Whether it is a window that was asked for by its number, which X gives to another when it is closed.
-    var isNumbered: Bool { asked.number != 0 }
+    /// Whether a window that was asked for by its number is closed: X gives that to another.
+    var isOverForGood: Bool { asked.number != 0 && window.withLock { $0.isOver } }
 
     /// The window that was asked for; 0 and nothing for the screen.
     private var asked: (number: UInt, name: String) {

@@ -25,6 +25,27 @@ final class ScreenCaptures: Sendable {
         return !all.isEmpty
     }
 
+    /// Before anything connects, where a window of the graph's may be tried in several ways, as by `autovideosink`: with the first
+    /// that is given up a server that resets itself would refuse the next.
+    func holdServer(of pipeline: Pipeline) -> XWindows.Hold? {
+        let sinks = pipeline.allElements.filter {
+            $0.factoryName.map { $0 == "autovideosink" || Self.windowSinks.contains($0) } ?? false
+        }
+        guard let display = sinks.lazy.map(Self.display).first(where: { !$0.isEmpty }) else { return nil }
+        return ScreenTurn.take(within: ScreenTurn.graphsPatience) { XWindows.hold(display) }
+    }
+
+    func release(_ hold: XWindows.Hold?) {
+        guard let hold else { return }
+        ScreenTurn.take(within: ScreenTurn.graphsPatience) { XWindows.release(hold) }
+    }
+
+    /// Where a window is shown; empty where that is nowhere.
+    private static func display(of sink: Element) -> String {
+        let own = (try? sink.property("display", as: String.self)) ?? ""
+        return own.isEmpty ? DeviceProbe.display ?? "" : own
+    }
+
     /// In READY. False when a window isn't there: its element has said so.
     func choose() -> Bool {
         each { capture throws(MediaGraphError) in try capture.choose(within: ScreenTurn.graphsPatience) }
@@ -64,8 +85,7 @@ final class ScreenCaptures: Sendable {
         guard case .server(let name) = loss else { return }
         let elements = captures.withLock { $0.pipeline }?.allElements ?? []
         for sink in elements where sink.factoryName.map(Self.windowSinks.contains) ?? false {
-            let own = (try? sink.property("display", as: String.self)) ?? ""
-            guard sink.state >= .paused, name == (own.isEmpty ? DeviceProbe.display ?? "" : own),
+            guard sink.state >= .paused, name == Self.display(of: sink),
                 captures.withLock({ $0.lost.insert(sink).inserted })
             else { continue }
             let error = ScreenCapture.serverGone(name)

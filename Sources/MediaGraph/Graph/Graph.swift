@@ -117,7 +117,9 @@ public final class Graph: Sendable {
             }
         }
         // A live graph needs no preroll: it runs once its sources do, even when a sink still waits for its first buffer.
+        let hold = screens.holdServer(of: pipeline)
         let paused = pipeline.setState(.paused)
+        screens.release(hold)
         let isLive = paused == .noPreroll
         // What failed isn't tried twice.
         let result =
@@ -139,11 +141,10 @@ public final class Graph: Sendable {
 
     /// Each on a thread of its own: what a device's sink does may take any time.
     private func letPlay(_ sink: Element) {
-        DispatchQueue(label: "mediagraph.sink").async { [weak self] in
-            guard let self else { return }
+        DispatchQueue(label: "mediagraph.sink").async { [weak self, pipeline] in
             pipeline.letPlay(sink)
             // Another sink may have changed the latency meanwhile.
-            recalculateLatency()
+            self?.recalculateLatency()
         }
     }
 
@@ -288,7 +289,8 @@ public final class Graph: Sendable {
             let explanation = pipeline.explanation(ofDelayedLink: report.debug)
             tell(.warning(ElementFailure(message, report, explanation: explanation)))
         case .latency: recalculateLatency()
-        case .stateChanged(_, .paused) where message.sourceName != pipeline.name:
+        // What a flush has taken out of PLAYING goes back by itself.
+        case .stateChanged(let old, .paused) where old != .paused && message.sourceName != pipeline.name:
             guard playsAlone.load(ordering: .acquiring) else { break }
             if let sink = message.source, sink.isSink { letPlay(sink) }
         case .stateChanged(_, let new) where message.sourceName == pipeline.name:

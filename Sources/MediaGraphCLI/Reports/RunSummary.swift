@@ -129,8 +129,9 @@ struct RunFailure: Sendable {
     }
 
     private static let fixedFormat = """
-        ; what comes has another format than before. Fix it before the encoder: `videoscale ! \
-        video/x-raw,width=640,height=360,pixel-aspect-ratio=1/1`, say
+        ; what comes has another format than before. Fix it before the encoder: by `videoscale ! \
+        video/x-raw,width=640,height=360,pixel-aspect-ratio=1/1`, say, or of sound by `audioresample ! \
+        audio/x-raw,rate=48000`
         """
 
     init(_ error: GraphError, formatConflict: String? = nil) {

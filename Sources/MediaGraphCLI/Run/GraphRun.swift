@@ -195,12 +195,14 @@ struct GraphRun {
             return status
         }
         var report = RunFailure(error, formatConflict: await graph.formatConflict)
+        report.incompleteFiles = await graph.finishFiles(within: Self.fileLimit)
         if case .failed(let failure) = error, let cause = failure.cause, cause.code == .noDevice {
             let (name, factory) = (cause.detail.subject, failure.factory ?? "")
-            let known = await MediaDevices.list().devices.filter { $0.isNamed(by: factory) && $0.path != name }
+            // A server that hangs isn't waited for.
+            let list = await MediaDevices.list(within: 500)
+            let known = list.devices.filter { $0.isNamed(by: factory) && $0.path != name }
             report.add(nearestDevice: NearestName.find(name, among: known.map(\.path)))
         }
-        report.incompleteFiles = await graph.finishFiles(within: Self.fileLimit)
         await monitor.end(.error, .failure, failure: report)
         return .failure
     }

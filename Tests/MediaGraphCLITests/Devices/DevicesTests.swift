@@ -249,7 +249,7 @@ import Testing
         let run = try Program.run(
             "devices",
             environment: [
-                "DISPLAY": ":4711", "PULSE_SERVER": "unix:/no/such/socket", "ALSA_CONFIG_PATH": "/no/such/file",
+                "DISPLAY": ":411", "PULSE_SERVER": "unix:/no/such/socket", "ALSA_CONFIG_PATH": "/no/such/file",
                 "XDG_RUNTIME_DIR": "/no/such/folder",
             ])
         #expect(run.status == 0)

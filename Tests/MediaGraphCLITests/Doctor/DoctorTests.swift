@@ -35,7 +35,7 @@ import Testing
             ("pulsesrc ! fakesink", "pulsesrc can't be opened: ", "pulseaudio --start"),
             ("alsasrc device=nothing ! fakesink", "alsasrc can't be opened: ", ""),
             ("ximagesrc ! fakesink", "DISPLAY isn't set", "xvfb-run"),
-            ("ximagesrc display-name=:4711 ! fakesink", "the screen :4711 can't be opened", "xvfb-run"),
+            ("ximagesrc display-name=:411 ! fakesink", "the screen :411 can't be opened", "xvfb-run"),
             (
                 "devicesource source=\"v4l2src device=/dev/video77\" ! fakesink", "there is no camera /dev/video77",
                 "v4l2"

@@ -60,7 +60,7 @@ import Testing
         #expect(run.status == 1)
         #expect(
             run.errors.contains(
-                "before the encoder: `videoscale ! video/x-raw,width=640,height=360,pixel-aspect-ratio=1/1`"),
+                "before the encoder: by `videoscale ! video/x-raw,width=640,height=360,pixel-aspect-ratio=1/1`"),
             "\(run.errors)")
     }
 

@@ -291,10 +291,22 @@ import Testing
 
     @Test("GR-1 bins of sinks in live graphs say that their streams have ended", .timeLimit(.minutes(2)))
     func binsEnd() async throws {
-        // Graphs that begin at the same time: threads are taken off the processor in the midst of a bin's change of state.
-        let text = (0..<8).map { _ in "videotestsrc is-live=true num-buffers=2 ! bin.( queue ! fakesink )" }
-        let graphs = try (0..<8).map { _ in try Graph(text.joined(separator: "  ")) }
-        for _ in 0..<6 {
+        // With the processors busy, threads are taken off them in the midst of a bin's change of state.
+        let isOver = Atomic(false)
+        let load = (0..<4).map { _ in
+            NativeThread("load") { while !isOver.load(ordering: .relaxed) {} }
+        }
+        defer {
+            isOver.store(true, ordering: .relaxed)
+            for thread in load { thread.join() }
+        }
+        let folder = try TemporaryFolder()
+        let graphs = try (0..<12).map { number in
+            try Graph(
+                "videotestsrc is-live=true num-buffers=2 ! video/x-raw,width=64,height=48 ! jpegenc ! splitmuxsink "
+                    + "muxer-factory=matroskamux location=\(folder.file("\(number)"))-%02d.mkv")
+        }
+        for _ in 0..<12 {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for graph in graphs { group.addTask { try await graph.run() } }
                 try await group.waitForAll()

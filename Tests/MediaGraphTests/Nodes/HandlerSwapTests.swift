@@ -67,10 +67,12 @@ import Testing
             group.addTask {
                 var column = 1
                 while !load.isDone.load(ordering: .relaxed) {
+                    let count = arrivals.all.count
                     try node.attach(Stamp(column: column))
                     column = 1 - column
                     load.swaps.wrappingAdd(1, ordering: .relaxed)
-                    await Task.yield()
+                    // Nor two between the same frames, of which none would show the first.
+                    while !load.isDone.load(ordering: .relaxed), arrivals.all.count == count { await Task.yield() }
                 }
             }
             try await graph.run()

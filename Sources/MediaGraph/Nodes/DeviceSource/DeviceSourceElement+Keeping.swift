@@ -136,13 +136,13 @@ extension DeviceSourceElement {
     private func leave(_ loss: MediaGraphError) {
         // As GStreamer's own sources do, it ends its stream behind the error: so files are finished.
         if policy == .never { failOnce(loss) }
-        let isNumbered = position.withLock { $0.chain }?.capture?.isNumbered ?? false
-        let loss = isNumbered && policy != .never ? Self.forGood(loss.detail) : loss
+        let isForGood = position.withLock { $0.chain }?.capture?.isOverForGood ?? false
+        let loss = isForGood && policy != .never ? Self.forGood(loss.detail) : loss
         let camera = position.withLock { $0.camera }
         let others = camera.map { CameraIdentity.all().subtracting([$0]) } ?? []
         let chain = position.withLock { position in
             position.lose(loss)
-            (position.otherCameras, position.isLostForGood) = (others, isNumbered)
+            (position.otherCameras, position.isLostForGood) = (others, isForGood)
             return position.chain
         }
         keepCaps()

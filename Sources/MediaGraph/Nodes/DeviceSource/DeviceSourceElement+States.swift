@@ -55,17 +55,11 @@ extension DeviceSourceElement {
 
     /// False for what isn't waited for: what can't ever work is an error, whatever the policy.
     private func missing(_ error: MediaGraphError) -> Bool {
-        let isNumbered = position.withLock { $0.chain }?.capture?.isNumbered ?? false
+        let isOver = position.withLock { $0.chain }?.capture?.isOverForGood ?? false
         dropChain()
         position.withLock { $0.loss = error }
-        let isForGood =
-            switch error.code {
-            case .invalidParameter, .unsupported: true
-            // Closed at whichever moment of the start.
-            case .noDevice, .deviceGone: isNumbered
-            default: false
-            }
-        guard policy != .never, !isForGood else { return false }
+        let canWork = ![.invalidParameter, .unsupported].contains(error.code) && !isOver
+        guard policy != .never, canWork else { return false }
         Self.log.log(.info, element, "the device isn't there: \(error)")
         return true
     }
