@@ -28,7 +28,7 @@ final class SpeakerEnd: Sendable {
     func beginPreroll() { sink.withLock { $0 }?.beginPreroll() }
 
     func take(_ tee: Element) {
-        guard let outlet = tee.requestPad("src_%u") else { return }
+        guard let outlet = tee.requestTeeOutlet() else { return }
         _ = outlet.link(to: pad)
         inlet.withLock { $0 = outlet }
     }

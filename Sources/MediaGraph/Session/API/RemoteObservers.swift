@@ -66,7 +66,7 @@ final class RemoteObservers: Sendable {
     // MARK: Readers, on the graph's queue
 
     /// Where to read what the session's pad gives; `nil`: at the pad itself.
-    func outlet(_ pad: String) -> Pad? { chains.withLock { $0[pad] }?.tee.requestPad("src_%u") }
+    func outlet(_ pad: String) -> Pad? { chains.withLock { $0[pad] }?.tee.requestTeeOutlet() }
 
     /// False for a pad that isn't observed.
     func release(_ pad: String, _ place: SessionPlace) -> Bool {

@@ -1,0 +1,52 @@
+import CGStreamer
+import Synchronization
+
+extension Element {
+    /// A further outlet of a `tee`, which may be running; `nil` when it gives none. Any thread.
+    ///
+    /// The tee copies what events its inlet has kept, and then adds the pad (GStreamer 1.22): what passes in between, or is kept
+    /// only when the others have it, the outlet never gets. So nothing begins to pass meanwhile, and what comes next brings it what
+    /// it lacks.
+    public func requestTeeOutlet() -> Pad? {
+        guard let inlet = staticPad("sink") else { return nil }
+        let request = TeeRequest()
+        let types =
+            GST_PAD_PROBE_TYPE_BUFFER.rawValue | GST_PAD_PROBE_TYPE_BUFFER_LIST.rawValue
+            | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM.rawValue
+        gst_pad_add_probe(
+            inlet.pad, GstPadProbeType(rawValue: types),
+            { inlet, _, context in
+                let isOver = Unmanaged<TeeRequest>.fromOpaque(context!).takeUnretainedValue().isOver.withLock { $0 }
+                Pad.completeOutlets(behind: inlet!)
+                return isOver ? GST_PAD_PROBE_REMOVE : GST_PAD_PROBE_OK
+            }, Unmanaged.passRetained(request).toOpaque(), { Unmanaged<TeeRequest>.fromOpaque($0!).release() })
+        return request.isOver.withLock { isOver in
+            isOver = true
+            return requestPad("src_%u")
+        }
+    }
+}
+
+private final class TeeRequest: Sendable {
+    /// The outlet is there, or there will be none. Locked while it is asked for.
+    let isOver = Mutex(false)
+}
+
+extension Pad {
+    /// What each of the tee's outlets has already stays as it is.
+    fileprivate static func completeOutlets(behind inlet: UnsafeMutablePointer<GstPad>) {
+        guard let tee = gst_pad_get_parent_element(inlet) else { return }
+        defer { gst_object_unref(tee) }
+        gst_element_foreach_src_pad(
+            tee,
+            { _, outlet, inlet in
+                gst_pad_sticky_events_foreach(
+                    inlet!.assumingMemoryBound(to: GstPad.self),
+                    { _, event, outlet in
+                        gst_pad_store_sticky_event(outlet!.assumingMemoryBound(to: GstPad.self), event!.pointee)
+                        return 1
+                    }, outlet)
+                return 1
+            }, inlet)
+    }
+}
