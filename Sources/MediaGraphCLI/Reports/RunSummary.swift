@@ -94,7 +94,8 @@ struct RunFailure: Sendable {
     /// A start or a stop that doesn't return; `elements` are those that it waits for.
     init(hangingIn elements: [(name: String, factory: String?)], isStarting: Bool) {
         self.init(elements, "hangs while \(isStarting ? "starting" : "stopping")")
-        if !isStarting { text += Self.advice }
+        guard !isStarting else { return }
+        text += factory.flatMap(DeviceFamily.init).map(Self.advice) ?? Self.advice
     }
 
     /// A start that hasn't returned yet.
@@ -122,6 +123,12 @@ struct RunFailure: Sendable {
         : files may be incomplete. Where an element works off a backlog, send it less (a smaller size, fewer frames), or \
         put a queue leaky=downstream before it
         """
+
+    private static func advice(_ family: DeviceFamily) -> String {
+        let (who, mend) = family.hang
+        return ": \(who) doesn't answer, and files may be incomplete or empty; \(mend). "
+            + "A devicesource wouldn't wait for it"
+    }
 
     /// For one that isn't there; `nil` when no name is like its.
     mutating func add(nearestDevice name: String?) {

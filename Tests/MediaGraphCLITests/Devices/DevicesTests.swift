@@ -96,6 +96,31 @@ import Testing
         #expect(try #require(Int(end.1)) >= 30, "\(run.output)")
     }
 
+    @Test("DV-2 a microphone is back with its sound server, however short its stall-timeout")
+    func serverIsBack() throws {
+        // A server that has begun gives a first block at once, and the next up to two seconds later.
+        let run = try Self.shell(
+            """
+            log=$SOUND_DIR/log
+            mapfile -d '' -t server </proc/$(pgrep -f "pulseaudio.*$SOUND_DIR")/cmdline
+            mediagraph run --json 'devicesource reconnect=slate stall-timeout=1000 source="pulsesrc device=microphone" !
+                fakesink' >"$log" & graph=$!
+            trap 'kill -KILL $graph $(jobs -p) 2>/dev/null || true' EXIT
+            waits() {
+                for _ in $(seq 1200); do if grep -q "\"$1\"" "$log"; then return; fi; sleep 0.05; done
+                echo "waited for $1" >&2; cat "$log" >&2; exit 9
+            }
+            waits progress
+            pkill -KILL -f "pulseaudio.*$SOUND_DIR"
+            waits lost
+            HOME=$SOUND_DIR XDG_RUNTIME_DIR=$SOUND_DIR "${server[@]}" &
+            waits back
+            kill -TERM $graph
+            wait $graph
+            """)
+        #expect(run.status == 0, "\(run.errors)")
+    }
+
     @Test("DV-4 devices --watch tells what comes and goes, and ends when it is asked to")
     func watches() throws {
         let run = try Self.shell(

@@ -19,6 +19,7 @@ final class DeviceFlow: FlowWatch, @unchecked Sendable {
     /// Downstream has been told that the stream is off.
     private let tellsStatus: Bool
     private let isFirst = Atomic<Bool>(true)
+    private let firstArrival = Atomic<UInt64>(0)
     private let lastArrival = Atomic<UInt64>(0)
     private let lastEnd = Atomic<UInt64>(0)
     /// What comes before this running time was given to downstream otherwise.
@@ -66,6 +67,13 @@ final class DeviceFlow: FlowWatch, @unchecked Sendable {
     /// Whether it has given anything.
     var hasBegun: Bool { !isFirst.load(ordering: .relaxed) }
 
+    /// Nanoseconds over which it has given data.
+    var span: UInt64 {
+        guard !isFirst.load(ordering: .acquiring) else { return 0 }
+        let (first, last) = (firstArrival.load(ordering: .relaxed), lastArrival.load(ordering: .relaxed))
+        return last - min(first, last)
+    }
+
     /// The running time up to which it has given data; `nil` before it has.
     var end: ClockTime? {
         let end = lastEnd.load(ordering: .relaxed)
@@ -89,7 +97,8 @@ final class DeviceFlow: FlowWatch, @unchecked Sendable {
         }
         touch()
         if isFirst.load(ordering: .relaxed) {
-            isFirst.store(false, ordering: .relaxed)
+            firstArrival.store(monotonicNanoseconds(), ordering: .relaxed)
+            isFirst.store(false, ordering: .releasing)
             if tellsStatus { pad.pushSticky(StreamStatus.event(on: true)) }
             happened(.began(pad.caps, at: timestamp, latency: pad.latency))
             // Whoever hears of it may have found that this isn't the device that was meant.

@@ -151,8 +151,10 @@ struct DevicePosition: Sendable {
         // One that is blocked isn't waited for as long as it may be silent otherwise.
         if ending == .told { return now >= endingDeadline ? (.checkEnding, nil) : wait(until: endingDeadline) }
         guard stallTimeout > 0 else { return (nil, nil) }
-        // What comes first may take as long as the device to be opened.
-        let milliseconds = chain.flow.hasBegun ? stallTimeout : max(stallTimeout, DeviceSettings.leastPatience)
+        // What comes first may take as long as the device to be opened; and a sound server that wakes up for somebody gives him a
+        // block at once, and the next when it has slept out, which is up to two seconds.
+        let hasSettled = chain.flow.span >= stallTimeout * 1_000_000
+        let milliseconds = hasSettled ? stallTimeout : max(stallTimeout, DeviceSettings.leastPatience)
         let (silence, limit) = (chain.flow.silence, milliseconds * 1_000_000)
         return silence >= limit ? (.checkStall, nil) : wait(until: now + (limit - silence))
     }

@@ -222,7 +222,7 @@ extension DeviceSourceElement {
             let output = try chain.choose(of: formats, for: caps ?? pad?.peerCaps(), isFixed: caps != nil, in: self)
             position.withLock { $0.output = output }
             try ask(chain) { () throws(MediaGraphError) in try chain.start() }
-            let patience = max(settings.current.stallTimeout, 1000) * 1_000_000
+            let patience = max(settings.current.stallTimeout, DeviceSettings.leastPatience) * 1_000_000
             position.withLock { $0.trialEnd = monotonicNanoseconds() + patience }
         } catch { giveUp(error) }
     }
