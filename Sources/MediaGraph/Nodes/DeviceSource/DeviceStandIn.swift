@@ -26,6 +26,7 @@ final class DeviceStandIn: PushSource, @unchecked Sendable {
     private let order = Mutex(Order())
     private let alarm = ClockAlarm()
     private let isInterrupted = Atomic<Bool>(false)
+    private let isToEnd = Atomic<Bool>(false)
     private let reached = Atomic<UInt64>(0)
     private var hasBegun = false
     /// It gives the silence of a time that is past.
@@ -62,6 +63,14 @@ final class DeviceStandIn: PushSource, @unchecked Sendable {
         alarm.cancel()
     }
 
+    /// The base class would wait until downstream has taken what is under way, with the element's state in its hands: a stop
+    /// that holds up downstream by then waits for that.
+    override func endOfStreamRequested() -> Bool {
+        isToEnd.store(true, ordering: .releasing)
+        alarm.cancel()
+        return true
+    }
+
     override func unlockStop() { isInterrupted.store(false, ordering: .relaxed) }
 
     override var latency: (isLive: Bool, minimum: ClockTime, maximum: ClockTime?) {
@@ -89,8 +98,11 @@ final class DeviceStandIn: PushSource, @unchecked Sendable {
         while true {
             let end = ClockTime(nanoseconds: next.nanoseconds + step.nanoseconds)
             // A device, too, gives what it has heard when it has heard it.
-            alarm.wait(for: end, of: element) { isInterrupted.load(ordering: .relaxed) }
+            alarm.wait(for: end, of: element) {
+                isInterrupted.load(ordering: .relaxed) || isToEnd.load(ordering: .acquiring)
+            }
             guard !isInterrupted.load(ordering: .relaxed) else { return .flushing }
+            guard !isToEnd.load(ordering: .acquiring) else { return .endOfStream }
             defer {
                 next = end
                 reached.store(end.nanoseconds, ordering: .relaxed)
