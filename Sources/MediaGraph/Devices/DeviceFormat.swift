@@ -20,7 +20,7 @@ public struct DeviceFormat: Sendable, Hashable, Codable {
     /// Pixels; of video only, as is the rate.
     public var widths: [Span<Int>]
     public var heights: [Span<Int>]
-    /// Frames per second.
+    /// Frames per second; 0 to 2147483647 where a device gives any, as screens do.
     public var frameRates: [Span<Double>]
     /// Samples per second; of sound only, as are the channels.
     public var sampleRates: [Span<Int>]
@@ -35,7 +35,8 @@ public struct DeviceFormat: Sendable, Hashable, Codable {
         names = structure.names("format")
         widths = spans(structure.integers("width"))
         heights = spans(structure.integers("height"))
-        frameRates = spans(structure.fractions("framerate"))
+        // GStreamer's least fraction stands for none.
+        frameRates = spans(structure.fractions("framerate").map { ($0.lowerBound < 1e-6 ? 0 : $0.lowerBound)...$0.upperBound })
         sampleRates = spans(structure.integers("rate"))
         channels = spans(structure.integers("channels"))
     }

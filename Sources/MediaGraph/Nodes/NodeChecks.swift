@@ -13,6 +13,10 @@ enum NodeChecks {
     /// What a node's pads take by its properties, where their templates say more.
     static func caps(of element: ParsedElement, _ direction: Pad.Direction) -> Caps? {
         if let formats = formats(of: element)?.formats { return NodeDefinition.caps(formats: formats) }
+        if element.factory == DeviceSourceElement.declaration.factoryName {
+            return DeviceSourceElement.caps(
+                source: element.value(of: "source") ?? "", kind: element.value(of: "kind") ?? DeviceKind.camera.nick)
+        }
         guard element.factory == RawDataPipeElement.declaration.factoryName, direction == .sink else { return nil }
         switch BufferType(nick: element.value(of: "buffer-type") ?? BufferType.raw.nick) {
         case .raw, .native: return BufferType.native.caps

@@ -12,10 +12,15 @@ read_virtual_camera() {
 
 virtual_camera_from_source() {
     load v4l2loopback video_nr=60 card_label=Virtual exclusive_caps=1
+    mediagraph devices --json >list
+    listed list "d['kind'] == 'video-output' and d['text'] == 'v4l2sink device=$virtual_camera' and d['name'] == 'Virtual'"
+    mediagraph devices
     mediagraph run --quiet "videosource handler=counter options=\"width=640,height=360,fps=15\" ! videoconvert !
         video/x-raw,format=YUY2 ! v4l2sink device=$virtual_camera" >writer.log 2>&1 &
     read_virtual_camera 30 read.y4m
     look numbers 20 read.y4m
+    mediagraph devices --json >list
+    listed list "d['kind'] == 'camera' and d['text'] == 'v4l2src device=$virtual_camera'"
 }
 check "DV-3 a virtual camera fed by videosource, read by stock gst-launch" virtual_camera_from_source
 

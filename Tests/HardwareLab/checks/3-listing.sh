@@ -1,15 +1,6 @@
 # DV-4 and GR-4: `mediagraph devices` and `doctor`.
 # shellcheck shell=bash
 
-# listed FILE PYTHON-EXPRESSION: holds for one device of the list, which is called `d`, with its formats as `f`.
-listed() {
-    python3 -c '
-import json, sys
-devices = json.load(open(sys.argv[1]))["devices"]
-if not any(eval("(" + sys.argv[2] + ")", {"d": d, "f": d["formats"]}) for d in devices):
-    sys.exit(f"not in the list: {sys.argv[2]}\n" + "\n".join(str(d)[-600:] for d in devices))' "$1" "$2"
-}
-
 lists() {
     modprobe -r vivid v4l2loopback snd-aloop
     plug_in_usb_camera
@@ -49,6 +40,24 @@ watches() {
 # seen COUNT EVENT KIND
 seen() { [ "$(grep "\"$2\"" watch.log | grep "\"kind\":\"$3\"" | grep -c 'Lab USB Camera')" = "$1" ]; }
 check "DV-4 devices --watch sees a USB camera and its ALSA card unplugged and plugged in again" watches
+
+watches_virtual_camera() {
+    modprobe -r v4l2loopback
+    load v4l2loopback video_nr=60 card_label=Virtual exclusive_caps=1
+    mediagraph devices --watch --json >watch.log &
+    eventually changed 1 added video-output
+    mediagraph run --quiet "videosource handler=counter options=\"width=640,height=360,fps=15\" ! videoconvert !
+        video/x-raw,format=YUY2 ! v4l2sink device=/dev/video60" >writer.log 2>&1 &
+    local writer=$!
+    eventually changed 1 added camera
+    changed 1 removed video-output
+    kill -INT "$writer"
+    eventually changed 2 added video-output
+    changed 1 removed camera
+}
+# changed COUNT EVENT KIND
+changed() { [ "$(grep "\"$2\"" watch.log | grep "\"kind\":\"$3\"" | grep -c '"Virtual"')" = "$1" ]; }
+check "DV-4 devices --watch sees a virtual camera become a camera, and cease to be one" watches_virtual_camera
 
 in_use() {
     plug_in_usb_camera

@@ -83,3 +83,12 @@ usb_camera_path() {
 
 look() { /project/Tests/HardwareLab/guest/look.py "$@"; }
 listen() { /project/Tests/HardwareLab/guest/listen.py "$@"; }
+
+# listed FILE PYTHON-EXPRESSION: holds for one device of the list, which is called `d`, with its formats as `f`.
+listed() {
+    python3 -c '
+import json, sys
+devices = json.load(open(sys.argv[1]))["devices"]
+if not any(eval("(" + sys.argv[2] + ")", {"d": d, "f": d["formats"]}) for d in devices):
+    sys.exit(f"not in the list: {sys.argv[2]}\n" + "\n".join(str(d)[-600:] for d in devices))' "$1" "$2"
+}

@@ -53,6 +53,7 @@ import Testing
         let shown = try #require(devices.first { $0.kind == .screen })
         #expect(shown.text == "ximagesrc use-damage=false display-name=\(shown.path)" && shown.path.hasPrefix(":"))
         #expect(shown.formats.first?.widths == [.init(least: 640, greatest: 640)])
+        #expect(shown.formats.first?.frameRates.map(\.least) == [0])
         #expect(run.output.contains("\n  Microphone  (default)\n    pulsesrc device=microphone\n"))
         #expect(run.output.contains("BGRx: 640×480\n"))
     }

@@ -99,6 +99,26 @@ import Testing
                 """)
     }
 
+    @Test("GR-2 a devicesource gives what its source or its kind does")
+    func deviceLinks() {
+        #expect(
+            check("devicesource kind=microphone ! videoconvert ! fakesink").contains(
+                "devicesource can't be linked to videoconvert"))
+        #expect(check("devicesource ! audioconvert ! fakesink").contains("devicesource can't be linked to audioconvert"))
+        #expect(
+            check("devicesource source=\"audiotestsrc is-live=true\" ! jpegenc ! fakesink").contains(
+                "devicesource can't be linked to jpegenc"))
+        // What the camera doesn't give itself is made of what it gives.
+        for text in [
+            "devicesource ! videoconvert ! fakesink", "devicesource ! jpegdec ! fakesink",
+            "devicesource source=\"multifilesrc ! image/jpeg\" ! videoconvert ! fakesink",
+            "devicesource source=\"videotestsrc ! jpegenc\" ! videoconvert ! fakesink",
+            "devicesource kind=microphone ! audioconvert ! fakesink", "devicesource kind=screen ! videoconvert ! fakesink",
+        ] {
+            #expect(check(text) == "", "\(text)")
+        }
+    }
+
     @Test("GR-2 where media types agree, an impossible link shows the fields that differ")
     func impossibleFilter() {
         #expect(

@@ -30,7 +30,8 @@ import Testing
         // Twice: what was attached stays for the next run.
         for run in 1...2 {
             try await graph.run()
-            #expect(times.all == (0..<run * 10).map { UInt64($0 % 10) * 40 })
+            let expected: [UInt64] = (0..<UInt64(run) * 10).map { (index: UInt64) in index % 10 * 40 }
+            #expect(times.all == expected)
             #expect(pipe.statistics.frames == 10 && pipe.statistics.dropped == 0)
         }
     }

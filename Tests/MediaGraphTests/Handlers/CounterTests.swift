@@ -34,7 +34,8 @@ import Testing
         let times = Log<UInt64>()
         try graph.rawDataPipe("p").receive { times.add($0.runningTime?.nanoseconds ?? 0) }
         try await graph.run()
-        #expect(times.all == (0..<100).map { $0 * 1_001_000_000_000 / 30_000 })
+        let expected: [UInt64] = (0..<100).map { (index: UInt64) in index * 1_001_000_000_000 / 30_000 }
+        #expect(times.all == expected)
     }
 
     @Test("a frame's time doesn't overflow within a year")

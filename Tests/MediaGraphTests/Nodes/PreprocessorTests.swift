@@ -55,7 +55,8 @@ import Testing
         }
         harness.setSourceCaps("video/x-raw,format=I420,width=6,height=4,framerate=30/1")
         // Default layout: luma rows of 8 bytes, chroma rows of 4.
-        let bytes = [UInt8](0..<UInt8(8 * 4 + 4 * 2 * 2))
+        let length: UInt8 = 8 * 4 + 4 * 2 * 2
+        let bytes = [UInt8](0..<length)
         #expect(harness.push(bytes) == .ok)
         #expect(log.all == [[6, 4, 8, 30, 8], [3, 2, 4, 7, 36], [3, 2, 4, 7, 44]])
     }

@@ -228,7 +228,7 @@ import Testing
             for index in frame.samples.indices { samples.add(frame.samples[index]) }
         }
         try await graph.start()
-        let sent = (0..<960).map { Int16($0 % 2 == 0 ? $0 : -$0) }
+        let sent: [Int16] = (0..<960).map { (index: Int16) in index % 2 == 0 ? index : -index }
         try sendNow(share.audioSender, sent, channels: count)
         share.audioSender.endOfStream()
         _ = try await graph.waitUntilEnd()

@@ -268,7 +268,8 @@ import Testing
         let frames = (0..<20).map { _ in TestFrame(.i420, width: 16, height: 16, filledWith: 7) }
         try graph.videoSource("src").attach(FrameListSource(frames))
         try await graph.run()
-        #expect(times.all == (0..<20).map { UInt64($0) * 40_000_000 })
+        let expected: [UInt64] = (0..<20).map { (index: UInt64) in index * 40_000_000 }
+        #expect(times.all == expected)
     }
 
     // MARK: VS-9

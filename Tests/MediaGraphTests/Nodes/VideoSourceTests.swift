@@ -312,8 +312,9 @@ import Testing
         try sendNow(source.sender, i420, FrameDescription(width: 404, height: 2))
         await graph.finish()
         let luma = Array(i420[0..<808])
-        let chroma = (0..<202).flatMap { [i420[808 + $0], i420[808 + 202 + $0]] }
-        #expect(seen.all == [luma + chroma])
+        let chroma: [UInt8] = zip(i420[808...], i420[1010...]).flatMap { [$0, $1] }
+        let expected: [UInt8] = luma + chroma
+        #expect(seen.all == [expected])
     }
 
     @Test("memory that is handed over goes back exactly once, accepted or refused")

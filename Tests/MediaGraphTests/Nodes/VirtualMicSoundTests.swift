@@ -70,7 +70,8 @@ import Testing
         pieces += mic.pullToEnd()
         #expect(pieces.count == 60000 && pieces.isContinuous(rate: 48000))
         #expect(pieces.allSatisfy { !$0.isGap })
-        #expect(pieces.map { $0.samples[0] } == (0..<60000).map { Int16($0 % 1000) })
+        let sent: [Int16] = (0..<60000).map { (index: Int) in Int16(index % 1000) }
+        #expect(pieces.map(\.samples[0]) == sent)
     }
 
     @Test("VM-4 a pause is silence, marked as a gap, and sound is in its place again behind it")
@@ -116,7 +117,8 @@ import Testing
         mic.sender.endOfStream()
         let pieces = mic.pullToEnd()
         let sound = pieces.filter { !$0.isGap }
-        #expect(sound.map(\.time) == [2000, 2010, 2020, 2030, 2140, 2150, 3_600_000].map { UInt64($0) * 1_000_000 })
+        let milliseconds: [UInt64] = [2000, 2010, 2020, 2030, 2140, 2150, 3_600_000]
+        #expect(sound.map(\.time) == milliseconds.map { (time: UInt64) in time * 1_000_000 })
         #expect(pieces.filter(\.isGap).count == 10)
         #expect(pieces.dropFirst().filter(\.isDiscontinuous).map(\.time) == [3_600_000_000_000])
     }

@@ -75,7 +75,8 @@ import Testing
         try NodeDoor.detachMicrophone(from: element)
         try NodeDoor.attach(TaskMic(), to: element)
         mic.harness.play()
-        #expect(mic.pullToEnd().samples == (0..<200).flatMap { [Int16](repeating: Int16($0), count: 48) })
+        let sent: [Int16] = (0..<200).flatMap { (index: Int16) in [Int16](repeating: index, count: 48) }
+        #expect(mic.pullToEnd().samples == sent)
     }
 
     @Test("VM-1 one source: a second is refused, as is one beside handler=, and one while running")
@@ -139,7 +140,7 @@ import Testing
         let refusal = mono.error { () throws(MediaGraphError) in try sendNow(mono.sender, Self.block, channels: 2) }
         #expect(refusal?.code == .unsupported)
         let stereo = try MicHarness(["stereo": "true", "jitter": "0"])
-        let samples = (0..<960).map { Int16($0 % 2 == 0 ? $0 : -$0) }
+        let samples: [Int16] = (0..<960).map { (index: Int16) in index % 2 == 0 ? index : -index }
         try sendNow(stereo.sender, samples, channels: 2)
         let piece = try #require(stereo.pull())
         #expect(piece.samples == samples && piece.duration == 10_000_000)

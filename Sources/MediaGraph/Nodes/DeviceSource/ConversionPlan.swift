@@ -63,6 +63,28 @@ struct ConversionPlan: Sendable {
     }
 }
 
+extension DeviceSourceElement {
+    /// All that it can give by its properties: the device's own formats, and what is made of them; `nil` where these say nothing.
+    static func caps(source: String, kind: String) -> Caps? {
+        let factory: String?
+        if source.isEmpty {
+            switch DeviceKind(nick: kind) {
+            case .camera: factory = "v4l2src"
+            case .microphone: factory = "alsasrc"
+            case .screen: factory = ScreenCapture.factory
+            case nil: return nil
+            }
+        } else {
+            factory = (try? Description(source).outline())?.elements.last?.factory
+        }
+        let templates = factory.flatMap { ElementFactoryInfo.find($0) }?.padTemplates ?? []
+        guard let given = templates.first(where: { $0.direction == .source })?.caps, let type = MediaType(given) else {
+            return nil
+        }
+        return given.merged(with: type == .audio ? Caps("audio/x-raw")! : Caps("video/x-raw")!)
+    }
+}
+
 /// What kind of stream caps describe.
 enum MediaType: Sendable {
     case video, audio
