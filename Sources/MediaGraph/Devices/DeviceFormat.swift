@@ -36,7 +36,8 @@ public struct DeviceFormat: Sendable, Hashable, Codable {
         widths = spans(structure.integers("width"))
         heights = spans(structure.integers("height"))
         // GStreamer's least fraction stands for none.
-        frameRates = spans(structure.fractions("framerate").map { ($0.lowerBound < 1e-6 ? 0 : $0.lowerBound)...$0.upperBound })
+        frameRates = spans(
+            structure.fractions("framerate").map { ($0.lowerBound < 1e-6 ? 0 : $0.lowerBound)...$0.upperBound })
         sampleRates = spans(structure.integers("rate"))
         channels = spans(structure.integers("channels"))
     }

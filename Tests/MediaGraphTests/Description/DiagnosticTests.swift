@@ -104,7 +104,8 @@ import Testing
         #expect(
             check("devicesource kind=microphone ! videoconvert ! fakesink").contains(
                 "devicesource can't be linked to videoconvert"))
-        #expect(check("devicesource ! audioconvert ! fakesink").contains("devicesource can't be linked to audioconvert"))
+        #expect(
+            check("devicesource ! audioconvert ! fakesink").contains("devicesource can't be linked to audioconvert"))
         #expect(
             check("devicesource source=\"audiotestsrc is-live=true\" ! jpegenc ! fakesink").contains(
                 "devicesource can't be linked to jpegenc"))
@@ -113,7 +114,8 @@ import Testing
             "devicesource ! videoconvert ! fakesink", "devicesource ! jpegdec ! fakesink",
             "devicesource source=\"multifilesrc ! image/jpeg\" ! videoconvert ! fakesink",
             "devicesource source=\"videotestsrc ! jpegenc\" ! videoconvert ! fakesink",
-            "devicesource kind=microphone ! audioconvert ! fakesink", "devicesource kind=screen ! videoconvert ! fakesink",
+            "devicesource kind=microphone ! audioconvert ! fakesink",
+            "devicesource kind=screen ! videoconvert ! fakesink",
         ] {
             #expect(check(text) == "", "\(text)")
         }
