@@ -108,8 +108,9 @@ final class DeviceWatch: Sendable {
     /// has ended never looks for another; nor is V4L2's told that a program writes to a virtual camera from now on.
     private struct Places: Sendable, Equatable {
         var cameras: [String]
-        /// What v4l2loopback says of each: "capture" while a program writes to it, else "output".
-        var virtualCameras: [String: String]
+        /// What v4l2loopback says of each, which is another while a program writes to it: `state` from version 0.13 on, `format`
+        /// before.
+        var virtualCameras: [String: [String]]
         var sound: String
         var screens: [String]
         var soundServers: [String]
@@ -120,8 +121,9 @@ final class DeviceWatch: Sendable {
             return Places(
                 cameras: cameras,
                 virtualCameras: cameras.reduce(into: [:]) { states, camera in
-                    states[camera] = try? String(
-                        contentsOfFile: "/sys/class/video4linux/\(camera)/state", encoding: .utf8)
+                    states[camera] = ["state", "format"].compactMap {
+                        try? String(contentsOfFile: "/sys/class/video4linux/\(camera)/\($0)", encoding: .utf8)
+                    }
                 },
                 sound: (try? String(contentsOfFile: "/proc/asound/pcm", encoding: .utf8)) ?? "",
                 screens: ServerSockets.screens, soundServers: ServerSockets.sound)
