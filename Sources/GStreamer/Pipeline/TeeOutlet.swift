@@ -15,7 +15,14 @@ extension Element {
             | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM.rawValue
         gst_pad_add_probe(
             inlet.pad, GstPadProbeType(rawValue: types),
-            { inlet, _, context in
+            { inlet, info, context in
+                // What isn't serialized passes beside the stream, maybe before the inlet has kept what the tee is just sending.
+                if info!.pointee.type.rawValue & GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM.rawValue != 0,
+                    let event = gst_pad_probe_info_get_event(info),
+                    gst_event_type_get_flags(event.pointee.type).rawValue & GST_EVENT_TYPE_SERIALIZED.rawValue == 0
+                {
+                    return GST_PAD_PROBE_OK
+                }
                 let isOver = Unmanaged<TeeRequest>.fromOpaque(context!).takeUnretainedValue().isOver.withLock { $0 }
                 Pad.completeOutlets(behind: inlet!)
                 return isOver ? GST_PAD_PROBE_REMOVE : GST_PAD_PROBE_OK

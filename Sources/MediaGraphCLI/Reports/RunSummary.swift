@@ -95,7 +95,12 @@ struct RunFailure: Sendable {
     init(hangingIn elements: [(name: String, factory: String?)], isStarting: Bool) {
         self.init(elements, "hangs while \(isStarting ? "starting" : "stopping")")
         guard !isStarting else { return }
-        text += factory.flatMap(DeviceFamily.init).map(Self.advice) ?? Self.advice
+        if let factory, let family = DeviceFamily(factory) {
+            let isSource = ElementFactoryInfo.find(factory)?.padTemplates.contains { $0.direction == .source } ?? false
+            text += Self.advice(family) + (isSource ? "; a devicesource wouldn't wait for it" : "")
+        } else {
+            text += Self.advice
+        }
     }
 
     /// A start that hasn't returned yet.
@@ -126,8 +131,7 @@ struct RunFailure: Sendable {
 
     private static func advice(_ family: DeviceFamily) -> String {
         let (who, mend) = family.hang
-        return ": \(who) doesn't answer, and files may be incomplete or empty; \(mend). "
-            + "A devicesource wouldn't wait for it"
+        return ": \(who) doesn't answer, and files may be incomplete or empty; \(mend)"
     }
 
     /// For one that isn't there; `nil` when no name is like its.

@@ -4,7 +4,7 @@
     listen.py FILE HERTZ DECIBELS
 
 The level is that of a sine of so many dBFS (RMS), within 1 dB. An emulated machine that shares its processors is late now
-and then, and a device doesn't wait: up to a fifth of the file may be torn, where scripts/check-tone allows nothing.
+and then, and a device doesn't wait: up to a fifth of the file may be torn, and silence doesn't count.
 """
 
 import array

@@ -108,18 +108,25 @@ import Testing
                 fakesink' >"$log" & graph=$!
             trap 'kill -KILL $graph $(jobs -p) 2>/dev/null || true' EXIT
             waits() {
-                for _ in $(seq 1200); do if grep -q "\"$1\"" "$log"; then return; fi; sleep 0.05; done
+                for _ in $(seq 1200); do if grep -Eq "$1" "$log"; then return; fi; sleep 0.05; done
                 echo "waited for $1" >&2; cat "$log" >&2; exit 9
             }
-            waits progress
+            waits '"frames":[1-9]'
             pkill -KILL -f "pulseaudio.*$SOUND_DIR"
-            waits lost
+            waits '"lost"'
             HOME=$SOUND_DIR XDG_RUNTIME_DIR=$SOUND_DIR "${server[@]}" &
-            waits back
+            waits '"back"'
+            # It stays.
+            sleep 4
             kill -TERM $graph
             wait $graph
+            cat "$log"
             """)
         #expect(run.status == 0, "\(run.errors)")
+        let events = run.output.split(separator: "\n")
+        #expect(
+            events.count { $0.contains("\"lost\"") } == 1 && events.count { $0.contains("\"back\"") } == 1,
+            "\(run.output)")
     }
 
     @Test("DV-4 devices --watch tells what comes and goes, and ends when it is asked to")

@@ -112,7 +112,7 @@ import Testing
         // What the camera doesn't give itself is made of what it gives.
         for text in [
             "devicesource ! videoconvert ! fakesink", "devicesource ! jpegdec ! fakesink",
-            "devicesource source=\"multifilesrc ! image/jpeg\" ! videoconvert ! fakesink",
+            "devicesource source=\"multifilesrc ! jpegparse\" ! videoconvert ! fakesink",
             "devicesource source=\"videotestsrc ! jpegenc\" ! videoconvert ! fakesink",
             "devicesource kind=microphone ! audioconvert ! fakesink",
             "devicesource kind=screen ! videoconvert ! fakesink",

@@ -62,6 +62,10 @@ import Testing
             #expect(waitUntil { run.lost.count == 1 && run.slates > 3 })
             run.device.state = .there
             #expect(run.deviceGives())
+            // One that has just begun is no more patiently waited for: others' queues are as long as stall-timeout.
+            let times = run.seen.all.filter { $0.made == nil }.map(\.time)
+            let hole = try #require(times.first).nanoseconds - run.lost[0].at.nanoseconds
+            #expect(hole < DeviceSettings.leastPatience * 1_000_000, "\(hole)")
         }
         await run.graph.stop()
     }

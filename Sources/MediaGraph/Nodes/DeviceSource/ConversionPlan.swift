@@ -77,10 +77,12 @@ extension DeviceSourceElement {
         } else {
             factory = (try? Description(source).outline())?.elements.last?.factory
         }
-        let templates = factory.flatMap { ElementFactoryInfo.find($0) }?.padTemplates ?? []
-        guard let given = templates.first(where: { $0.direction == .source })?.caps, let type = MediaType(given) else {
-            return nil
-        }
+        let templates = factory.flatMap { ElementFactoryInfo.find($0) }?.padTemplates.filter { $0.direction == .source }
+        // A demultiplexer may give either.
+        guard let template = templates?.first, templates?.count == 1, template.presence == .always,
+            let type = MediaType(template.caps)
+        else { return nil }
+        let given = template.caps
         return given.merged(with: type == .audio ? Caps("audio/x-raw")! : Caps("video/x-raw")!)
     }
 }

@@ -12,6 +12,14 @@ package enum DefaultDevice {
         // Who hasn't answered may have the default one; of a camera only its path says so.
         if let error = list.unanswered.first, devices.isEmpty || kind != .camera { throw error }
         guard let device = devices.first else {
+            if kind == .screen, DeviceProbe.display == nil {
+                throw .noDevice(
+                    .init(
+                        "a screen",
+                        expected:
+                            "an X server: export DISPLAY=:0 in a session of yours, or xvfb-run -a mediagraph run …",
+                        actual: "none: DISPLAY isn't set"))
+            }
             throw .noDevice(
                 .init(
                     "a \(kind.nick)", expected: "one that is plugged in; `mediagraph devices` lists what there is",

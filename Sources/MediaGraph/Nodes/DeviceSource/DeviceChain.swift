@@ -24,7 +24,7 @@ final class DeviceChain: Sendable {
     private let tail = Mutex<Element?>(nil)
     /// What PipeWire knew of it when it was opened.
     private let pipeWireNode = Mutex(PipeWireProvider.Node.unknown)
-    private let given = Mutex<(label: String, format: String)>(("", ""))
+    private let given = Mutex<(label: String, format: String, wish: String)>(("", "", ""))
 
     /// What is made of the description; in NULL and in no bin yet. An X screen's element connects as soon as it is linked.
     ///
@@ -109,6 +109,16 @@ final class DeviceChain: Sendable {
     /// Its file; `nil` where it has none that is known.
     var path: String? { DeviceFailure.path(of: device) }
 
+    /// PulseAudio, or PipeWire in its place, may give another device's sound instead.
+    var isFromSoundServer: Bool { device.factoryName == "pulsesrc" }
+
+    /// Milliseconds that it may be silent at least, however short its `stallTimeout`.
+    func leastPatience(_ stallTimeout: UInt64) -> UInt64 {
+        // What comes first may take as long as the device to be opened.
+        guard flow.hasBegun else { return DeviceSettings.leastPatience }
+        return isFromSoundServer && flow.span < stallTimeout * 1_000_000 ? DeviceSettings.wakingPatience : 0
+    }
+
     private var isCamera: Bool { device.factoryName == "v4l2src" }
     /// Which camera it is; `nil` for any other device.
     var camera: CameraIdentity? { isCamera ? path.flatMap { CameraIdentity(path: $0) } : nil }
@@ -145,7 +155,7 @@ final class DeviceChain: Sendable {
         of formats: Caps, for downstream: Caps?, isFixed: Bool, in bin: BinElement
     ) throws(MediaGraphError) -> Pad {
         let plan = try ConversionPlan(label, from: formats, to: downstream, isFixed: isFixed)
-        given.withLock { $0.format = plan.format }
+        given.withLock { ($0.format, $0.wish) = (plan.format, downstream.map { "\($0)" } ?? "") }
         var end = element.staticPad("src")!
         if !plan.text.isEmpty {
             let tail: Element
@@ -181,7 +191,11 @@ final class DeviceChain: Sendable {
     /// From there to PAUSED, with the format that was chosen.
     func start() throws(MediaGraphError) {
         if let tail = tail.withLock({ $0 }), !Self.inTurn(capture != nil, { element.link(to: tail) }) {
-            throw .unsupported(.init(label, expected: format, actual: "\(element.staticPad("src")!.queryCaps())"))
+            let wish = given.withLock { $0.wish }
+            throw .unsupported(
+                .init(
+                    label, expected: "what can be made of its formats",
+                    actual: "\(wish), of \(element.staticPad("src")!.queryCaps())"))
         }
         guard go(to: .paused) else { throw cannotOpen }
         try capture?.confirm()

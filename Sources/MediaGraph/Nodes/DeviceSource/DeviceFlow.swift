@@ -31,6 +31,8 @@ final class DeviceFlow: FlowWatch, @unchecked Sendable {
         case arrived
         /// The first buffer goes out, so late after its timestamp.
         case began(Caps?, at: ClockTime?, latency: ClockTime)
+        /// What comes leaves a hole behind what came before; it goes out when this has been heard.
+        case resumed
         case ended
     }
 
@@ -80,6 +82,9 @@ final class DeviceFlow: FlowWatch, @unchecked Sendable {
         return end == 0 ? nil : ClockTime(nanoseconds: end)
     }
 
+    /// Nanoseconds that are no jitter any more.
+    private static let hole: UInt64 = 100_000_000
+
     // MARK: The streaming thread
 
     override func passes(_ buffer: BufferAccess, at pad: FlowPad) -> Bool {
@@ -92,6 +97,11 @@ final class DeviceFlow: FlowWatch, @unchecked Sendable {
         if let timestamp {
             // What has no time in the stream isn't the device's coming back.
             guard timestamp.nanoseconds >= begin.load(ordering: .relaxed) else { return false }
+            let last = lastEnd.load(ordering: .relaxed)
+            if last > 0, timestamp.nanoseconds > last + Self.hole {
+                happened(.resumed)
+                guard gate.load(ordering: .acquiring) != .cut else { return false }
+            }
             let end = timestamp.nanoseconds + (buffer.duration?.nanoseconds ?? 0)
             lastEnd.store(end, ordering: .relaxed)
         }

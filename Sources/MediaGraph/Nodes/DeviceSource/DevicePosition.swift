@@ -151,11 +151,9 @@ struct DevicePosition: Sendable {
         // One that is blocked isn't waited for as long as it may be silent otherwise.
         if ending == .told { return now >= endingDeadline ? (.checkEnding, nil) : wait(until: endingDeadline) }
         guard stallTimeout > 0 else { return (nil, nil) }
-        // What comes first may take as long as the device to be opened; and a sound server that wakes up for somebody gives him a
-        // block at once, and the next when it has slept out, which is up to two seconds.
-        let hasSettled = chain.flow.span >= stallTimeout * 1_000_000
-        let milliseconds = hasSettled ? stallTimeout : max(stallTimeout, DeviceSettings.leastPatience)
+        let milliseconds = max(stallTimeout, chain.leastPatience(stallTimeout))
         let (silence, limit) = (chain.flow.silence, milliseconds * 1_000_000)
-        return silence >= limit ? (.checkStall, nil) : wait(until: now + (limit - silence))
+        // Nobody says when less is enough.
+        return silence >= limit ? (.checkStall, nil) : wait(until: now + min(limit - silence, stallTimeout * 1_000_000))
     }
 }

@@ -46,6 +46,9 @@ struct DeviceSettings: Sendable {
     /// Milliseconds that a device has to answer who opens it, and to give something: one that wakes up takes longer than the
     /// pictures of one that runs.
     static let leastPatience: UInt64 = 5000
+    /// The same of a sound server that has just woken up for somebody: it gives him a block at once, and the next when it has
+    /// slept out, which is up to two seconds.
+    static let wakingPatience: UInt64 = 3000
     /// The same where a graph is to start that can go on without the device: to be opened, and for each step of its start.
     static let startPatience: UInt64 = 2000
     /// Each answer may take as long, whatever the ones before took.

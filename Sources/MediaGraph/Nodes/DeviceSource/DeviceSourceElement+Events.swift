@@ -22,8 +22,9 @@ extension DeviceSourceElement {
                 return nil
             }
             chain?.flow.cut()
+        case .resumed: if position.withLock({ $0.chain })?.isFromSoundServer == true { deviceMoved() }
         case .began(let caps, let time, let latency):
-            if position.withLock({ $0.chain })?.device.factoryName == "pulsesrc" { deviceMoved() }
+            if position.withLock({ $0.chain })?.isFromSoundServer == true { deviceMoved() }
             let (label, lostAt) = position.withLock { position in
                 position.latency = latency
                 defer { position.lostAt = nil }

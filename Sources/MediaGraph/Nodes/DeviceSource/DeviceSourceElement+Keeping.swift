@@ -61,7 +61,7 @@ extension DeviceSourceElement {
             // It isn't to ask a server that isn't there.
             if isNews { flow.cut() }
         }
-        if chain.device.factoryName == "pulsesrc" {
+        if chain.isFromSoundServer {
             chain.device.watchProperty("current-device") { node.tell { $0.deviceMoved() } }
         }
         return chain

@@ -130,8 +130,9 @@ final class DeviceStandIn: PushSource, @unchecked Sendable {
 
     private func begin(_ order: Order, _ now: ClockTime) {
         hasBegun = true
-        next = now
-        reached.store(now.nanoseconds, ordering: .relaxed)
+        // A device's data may end a little later than it is.
+        next = max(now, order.begin ?? now)
+        reached.store(next.nanoseconds, ordering: .relaxed)
         guard let caps = order.caps else { return }
         setCaps(caps)
         pushSegment()

@@ -122,7 +122,7 @@ final class SpeakerMix: Sendable {
     // MARK: The pad `src`
 
     func requestSource(in bin: BinElement) -> GhostPad? {
-        guard let outlet = tee.requestPad("src_%u") else { return nil }
+        guard let outlet = tee.requestTeeOutlet() else { return nil }
         end.give(up: tee, in: bin)
         return bin.addGhostPad("src", target: outlet)
     }
