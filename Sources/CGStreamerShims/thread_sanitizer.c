@@ -82,5 +82,19 @@ SWIFT void cgst_swift_unlock(SWIFT_SELF void *mutex) {
     __tsan_release(mutex);
     real(mutex);
 }
+
+// Who lets go of a buffer has done with it: it may be the next one's, by its pool.
+void gst_mini_object_unref(GstMiniObject *object) {
+    REAL(gst_mini_object_unref);
+    __tsan_release(object);
+    real(object);
+}
+
+GstFlowReturn gst_buffer_pool_acquire_buffer(GstBufferPool *pool, GstBuffer **buffer, GstBufferPoolAcquireParams *params) {
+    REAL(gst_buffer_pool_acquire_buffer);
+    GstFlowReturn result = real(pool, buffer, params);
+    if (result == GST_FLOW_OK) __tsan_acquire(*buffer);
+    return result;
+}
 #pragma clang attribute pop
 #endif
