@@ -4,7 +4,10 @@ import PackageDescription
 /// `~Escapable` borrowed frames need lifetime dependencies; clients of the package need no flag.
 let lifetimes: [SwiftSetting] = [.enableExperimentalFeature("Lifetimes")]
 /// In release mode too: it is what they test that is to be optimized, and they are most of what is compiled.
-let unoptimized: [SwiftSetting] = [.unsafeFlags(["-Onone", "-num-threads", "2"], .when(configuration: .release))]
+let unoptimized: [SwiftSetting] = [
+    .unsafeFlags(
+        ["-Onone", "-no-whole-module-optimization", "-enable-batch-mode", "-j2"], .when(configuration: .release))
+]
 
 let package = Package(
     name: "MediaGraph",

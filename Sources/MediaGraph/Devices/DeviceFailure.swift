@@ -16,11 +16,11 @@ enum DeviceFailure {
         func detail(_ expected: String) -> MediaGraphError.Detail {
             MediaGraphError.Detail(device, expected: expected, actual: error.message)
         }
-        // PulseAudio's words: it looks for the device when data is to flow.
-        if error.message.hasSuffix("No such entity") {
+        // By what isn't translated. PulseAudio looks for the device when data is to flow.
+        if error.message.hasPrefix("Failed to connect stream:") {
             return .noDevice(detail("a device that the sound server has; `mediagraph devices` lists them"))
         }
-        if error.message.contains("is not a capture device") {
+        if ElementProblem(error) == .notFound, debug.contains("Capabilities: 0x") {
             return .noDevice(detail("a camera; a virtual one (v4l2loopback) is one while something writes to it"))
         }
         switch ElementProblem(error) {

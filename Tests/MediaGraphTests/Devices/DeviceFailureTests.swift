@@ -39,4 +39,37 @@ import Testing
             wasRunning: wasRunning)
         #expect(error?.code == expected && error?.detail.subject == "Cam" && error?.detail.actual == "m")
     }
+
+    /// Messages are in the language of the program's locale; what else an error has isn't.
+    @Test("DV-2 what is no camera, and what the sound server doesn't have, are told in any language")
+    func translated() throws {
+        func expectation(_ code: Int, _ message: String, debug: String) -> String? {
+            DeviceFailure.error(
+                GLibError(domain: "gst-resource-error-quark", code: code, message: message), debug: debug,
+                device: "Cam", wasRunning: false)?.detail.expected
+        }
+        let noCamera = "Gerät »/dev/video0« ist kein Aufnahmegerät."
+        let output = expectation(3, noCamera, debug: "v4l2_calls.c(637): gst_v4l2_open (): \nCapabilities: 0x85200002")
+        #expect(try #require(output).contains("v4l2loopback"))
+        let noEntity = "Failed to connect stream: Entität existiert nicht"
+        #expect(try #require(expectation(1, noEntity, debug: "")).contains("that the sound server has"))
+    }
+
+    @Test(
+        "DV-2 what the device's sound can't be made into is told with both sides, whoever waits for the device",
+        arguments: ["never", "slate"])
+    func conversionRefused(_ policy: String) async throws {
+        let graph = try Graph(
+            """
+            devicesource reconnect=\(policy) source="audiotestsrc is-live=true ! capsfilter caps=audio/x-raw,channels=2" !
+            audio/x-raw,channels=64 ! fakesink
+            """)
+        let error = await #expect(throws: GraphError.self) { try await graph.run() }
+        guard case .failed(let failure)? = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(failure.cause?.code == .unsupported)
+        #expect(try #require(failure.cause?.detail.actual).contains("channels=(int)64, of audio/x-raw"))
+    }
 }

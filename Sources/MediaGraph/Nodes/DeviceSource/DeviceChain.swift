@@ -24,7 +24,7 @@ final class DeviceChain: Sendable {
     private let tail = Mutex<Element?>(nil)
     /// What PipeWire knew of it when it was opened.
     private let pipeWireNode = Mutex(PipeWireProvider.Node.unknown)
-    private let given = Mutex<(label: String, format: String, wish: String)>(("", "", ""))
+    private let given = Mutex<(label: String, format: String, formats: Caps?, wish: Caps?)>(("", "", nil, nil))
 
     /// What is made of the description; in NULL and in no bin yet. An X screen's element connects as soon as it is linked.
     ///
@@ -155,7 +155,7 @@ final class DeviceChain: Sendable {
         of formats: Caps, for downstream: Caps?, isFixed: Bool, in bin: BinElement
     ) throws(MediaGraphError) -> Pad {
         let plan = try ConversionPlan(label, from: formats, to: downstream, isFixed: isFixed)
-        given.withLock { ($0.format, $0.wish) = (plan.format, downstream.map { "\($0)" } ?? "") }
+        given.withLock { ($0.format, $0.formats, $0.wish) = (plan.format, formats, downstream) }
         var end = element.staticPad("src")!
         if !plan.text.isEmpty {
             let tail: Element
@@ -191,14 +191,18 @@ final class DeviceChain: Sendable {
     /// From there to PAUSED, with the format that was chosen.
     func start() throws(MediaGraphError) {
         if let tail = tail.withLock({ $0 }), !Self.inTurn(capture != nil, { element.link(to: tail) }) {
-            let wish = given.withLock { $0.wish }
-            throw .unsupported(
-                .init(
-                    label, expected: "what can be made of its formats",
-                    actual: "\(wish), of \(element.staticPad("src")!.queryCaps())"))
+            throw cannotConvert
         }
         guard go(to: .paused) else { throw cannotOpen }
         try capture?.confirm()
+    }
+
+    /// What was chosen of its formats doesn't lead to what is wanted.
+    var cannotConvert: MediaGraphError {
+        let (formats, wish) = given.withLock { ($0.formats, $0.wish) }
+        func text(_ caps: Caps?) -> String { caps.map { "\($0)" } ?? "anything" }
+        return .unsupported(
+            .init(label, expected: "what can be made of its formats", actual: "\(text(wish)), of \(text(formats))"))
     }
 
     private var cannotOpen: MediaGraphError {

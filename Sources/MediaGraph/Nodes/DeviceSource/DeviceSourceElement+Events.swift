@@ -46,6 +46,11 @@ extension DeviceSourceElement {
         guard let chain, message.sourceName != standIn?.element.name else { return true }
         // GStreamer's base class for sources says once more that the stream is over.
         guard loss == nil else { return false }
+        // Some conversions are refused when data is to flow: 64 channels of two. No other device would do better.
+        if report.debug.contains("not-negotiated"), pad?.currentCaps == nil {
+            failOnce(chain.cannotConvert)
+            return false
+        }
         let wasRunning = chain.flow.end != nil
         let error = DeviceFailure.error(
             report.error, debug: report.debug, device: label, path: chain.path, wasRunning: wasRunning)
