@@ -49,5 +49,8 @@ public final class VirtualDisplay {
         for path in ["/tmp/.X\(number)-lock", "/tmp/.X11-unix/X\(number)"] { unlink(path) }
     }
 
+    /// From now on it answers nobody, and takes who connects.
+    public func hang() { kill(server.processIdentifier, SIGSTOP) }
+
     deinit { end() }
 }

@@ -28,12 +28,13 @@ public enum XWindows {
         // A server that takes its time to refuse isn't asked again and again.
         let end = ContinuousClock.now + patience
         var pause = 0.001
-        repeat {
+        while true {
+            let isLast = ContinuousClock.now >= end
             if let server = open(display) { return Hold(connection: UInt(bitPattern: server)) }
+            guard !isLast else { return nil }
             Thread.sleep(forTimeInterval: pause)
             pause *= 2
-        } while ContinuousClock.now < end
-        return nil
+        }
     }
 
     public static func release(_ hold: Hold) { UnsafeMutableRawPointer(bitPattern: hold.connection).map(close) }

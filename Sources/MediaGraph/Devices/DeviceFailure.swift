@@ -9,19 +9,27 @@ enum DeviceFailure {
     ///   - device: what people call it: `HD Webcam (/dev/video0)`.
     ///   - path: its file, where it has one; the element's own words don't always tell why that can't be opened: `alsasrc` says
     ///     "No such file or directory" of one that isn't there and of one that it may not read.
+    ///   - isSink: it is written to.
     ///   - wasRunning: it had given data before.
     static func error(
-        _ error: GLibError, debug: String = "", device: String, path: String? = nil, wasRunning: Bool
+        _ error: GLibError, debug: String = "", device: String, path: String? = nil, isSink: Bool = false,
+        wasRunning: Bool
     ) -> MediaGraphError? {
         func detail(_ expected: String) -> MediaGraphError.Detail {
             MediaGraphError.Detail(device, expected: expected, actual: error.message)
         }
         // By what isn't translated. PulseAudio looks for the device when data is to flow.
         if error.message.hasPrefix("Failed to connect stream:") {
-            return .noDevice(detail("a device that the sound server has; `mediagraph devices` lists them"))
+            return wasRunning
+                ? .deviceGone(detail("it to stay plugged in"))
+                : .noDevice(detail("a device that the sound server has; `mediagraph devices` lists them"))
         }
         if ElementProblem(error) == .notFound, debug.contains("Capabilities: 0x") {
-            return .noDevice(detail("a camera; a virtual one (v4l2loopback) is one while something writes to it"))
+            return .noDevice(
+                detail(
+                    isSink
+                        ? "a device that takes pictures, as a virtual camera (v4l2loopback) that nobody else writes to"
+                        : "a camera; a virtual one (v4l2loopback) is one while something writes to it"))
         }
         switch ElementProblem(error) {
         case .busy:
@@ -91,7 +99,8 @@ extension DeviceFailure {
                 || !wasRunning && report.debug.contains("Could not open display")
         else { return nil }
         return error(
-            report.error, debug: report.debug, device: device, path: path(of: element), wasRunning: wasRunning)
+            report.error, debug: report.debug, device: device, path: path(of: element), isSink: element.isSink,
+            wasRunning: wasRunning)
     }
 
     /// What people call a stock element's device; `nil` for an element that has none.

@@ -121,9 +121,10 @@ final class DeviceWatch: Sendable {
             return Places(
                 cameras: cameras,
                 virtualCameras: cameras.reduce(into: [:]) { states, camera in
-                    states[camera] = ["state", "format"].compactMap {
+                    let said = ["state", "format"].compactMap {
                         try? String(contentsOfFile: "/sys/class/video4linux/\(camera)/\($0)", encoding: .utf8)
                     }
+                    if !said.isEmpty { states[camera] = said }
                 },
                 sound: (try? String(contentsOfFile: "/proc/asound/pcm", encoding: .utf8)) ?? "",
                 screens: ServerSockets.screens, soundServers: ServerSockets.sound)

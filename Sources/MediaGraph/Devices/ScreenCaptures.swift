@@ -32,7 +32,13 @@ final class ScreenCaptures: Sendable {
             $0.factoryName.map { $0 == "autovideosink" || Self.windowSinks.contains($0) } ?? false
         }
         guard let display = sinks.lazy.map(Self.display).first(where: { !$0.isEmpty }) else { return nil }
-        return ScreenTurn.take(within: ScreenTurn.graphsPatience) { XWindows.hold(display) }
+        // A server that hangs is the sink's to tell.
+        let call = DeviceCall {
+            ScreenTurn.take(within: ScreenTurn.graphsPatience) { XWindows.hold(display) }
+        } late: { answer in
+            if let answer { self.release(answer) }
+        }
+        return call.answer(within: 2000) ?? nil
     }
 
     func release(_ hold: XWindows.Hold?) {

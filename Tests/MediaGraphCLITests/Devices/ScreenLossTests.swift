@@ -55,6 +55,19 @@ import Testing
         }
     }
 
+    @Test("GR-3 an X server that hangs is told by the window that waits for it")
+    func hangingServer() throws {
+        let display = try VirtualDisplay(width: 160, height: 120)
+        display.hang()
+        let program = try run(
+            "videotestsrc ! videoconvert ! ximagesink name=window", environment: ["DISPLAY": display.name])
+        #expect(program.waits { $0.output.contains("is still starting after 3 s") })
+        program.send(SIGTERM)
+        #expect(program.end() == 143)
+        let told = try RunEvent.all(program.output).filter { $0.element == "window" }.compactMap(\.message)
+        #expect(told.contains("is still starting after 3 s") && told.contains("hangs while starting"), "\(told)")
+    }
+
     @Test("DV-2 an X server that ends is the end of a user's share, and the session goes on")
     func share() throws {
         let display = try VirtualDisplay(width: 160, height: 120)

@@ -43,14 +43,17 @@ import Testing
     /// Messages are in the language of the program's locale; what else an error has isn't.
     @Test("DV-2 what is no camera, and what the sound server doesn't have, are told in any language")
     func translated() throws {
-        func expectation(_ code: Int, _ message: String, debug: String) -> String? {
+        func expectation(_ code: Int, _ message: String, debug: String, isSink: Bool = false) -> String? {
             DeviceFailure.error(
                 GLibError(domain: "gst-resource-error-quark", code: code, message: message), debug: debug,
-                device: "Cam", wasRunning: false)?.detail.expected
+                device: "Cam", isSink: isSink, wasRunning: false)?.detail.expected
         }
         let noCamera = "Gerät »/dev/video0« ist kein Aufnahmegerät."
-        let output = expectation(3, noCamera, debug: "v4l2_calls.c(637): gst_v4l2_open (): \nCapabilities: 0x85200002")
-        #expect(try #require(output).contains("v4l2loopback"))
+        let capabilities = "v4l2_calls.c(637): gst_v4l2_open (): \nCapabilities: 0x85200002"
+        let read = expectation(3, noCamera, debug: capabilities)
+        #expect(try #require(read).contains("is one while something writes to it"))
+        let written = expectation(3, "…", debug: capabilities, isSink: true)
+        #expect(try #require(written).contains("that takes pictures"))
         let noEntity = "Failed to connect stream: Entität existiert nicht"
         #expect(try #require(expectation(1, noEntity, debug: "")).contains("that the sound server has"))
     }

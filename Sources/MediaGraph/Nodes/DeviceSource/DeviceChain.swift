@@ -200,6 +200,10 @@ final class DeviceChain: Sendable {
     /// What was chosen of its formats doesn't lead to what is wanted.
     var cannotConvert: MediaGraphError {
         let (formats, wish) = given.withLock { ($0.formats, $0.wish) }
+        guard wish?.isEmpty != true else {
+            return .unsupported(
+                .init(label, expected: "elements behind it that take a format in common", actual: "ones without any"))
+        }
         func text(_ caps: Caps?) -> String { caps.map { "\($0)" } ?? "anything" }
         return .unsupported(
             .init(label, expected: "what can be made of its formats", actual: "\(text(wish)), of \(text(formats))"))

@@ -66,6 +66,12 @@ final class DeviceFlow: FlowWatch, @unchecked Sendable {
     /// Counts as something that came.
     func touch() { lastArrival.store(monotonicNanoseconds(), ordering: .relaxed) }
 
+    /// It begins to flow again: a sound server may have slept.
+    func resume() {
+        touch()
+        firstArrival.store(lastArrival.load(ordering: .relaxed), ordering: .relaxed)
+    }
+
     /// Whether it has given anything.
     var hasBegun: Bool { !isFirst.load(ordering: .relaxed) }
 

@@ -46,9 +46,9 @@ extension DeviceSourceElement {
         guard let chain, message.sourceName != standIn?.element.name else { return true }
         // GStreamer's base class for sources says once more that the stream is over.
         guard loss == nil else { return false }
-        // Some conversions are refused when data is to flow: 64 channels of two. No other device would do better.
+        // Some conversions are refused when data is to flow: 64 channels of two.
         if report.debug.contains("not-negotiated"), pad?.currentCaps == nil {
-            failOnce(chain.cannotConvert)
+            if isTrying { lost(chain.cannotConvert) } else { failOnce(chain.cannotConvert) }
             return false
         }
         let wasRunning = chain.flow.end != nil

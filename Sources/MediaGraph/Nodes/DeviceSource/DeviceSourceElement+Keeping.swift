@@ -258,7 +258,11 @@ extension DeviceSourceElement {
         guard let chain = position.withLock({ $0.chain }) else { return }
         // Whoever waits for downstream hasn't gone.
         guard pad?.peer?.isTaking != true else { return chain.flow.touch() }
-        let expected = chain.flow.hasBegun ? "data at least every \(milliseconds) ms (stall-timeout)" : "data"
+        let limit =
+            chain.leastPatience(milliseconds) > milliseconds
+            ? "within \(DeviceSettings.wakingPatience) ms, as its sound server has just woken up"
+            : "at least every \(milliseconds) ms (stall-timeout)"
+        let expected = chain.flow.hasBegun ? "data \(limit)" : "data"
         leave(.deviceGone(.init(chain.label, expected: expected, actual: "none")))
     }
 }

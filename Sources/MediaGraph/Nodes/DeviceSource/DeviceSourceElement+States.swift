@@ -105,7 +105,7 @@ extension DeviceSourceElement {
         let isMine = position.withLock { position in
             position.node = state
             if state == .playing {
-                position.chain?.flow.touch()
+                position.chain?.flow.resume()
                 position.isUnwanted = position.ending != .none
                 position.allowEnding()
             }

@@ -45,7 +45,7 @@ final class DeviceSourceElement: BinElement, ConfigurableElement, @unchecked Sen
                 ),
                 .setting(
                     "stall-timeout", of: Self.self, \.stallTimeout, range: .values(0...3_600_000), changes: .always,
-                    "Milliseconds without data after which the device counts as gone; 0 for any time. To be opened, and to begin, it may take as long, and 5000 at least; but a graph that goes on without it waits 2000 when it starts"
+                    "Milliseconds without data after which the device counts as gone; 0 for any time. To be opened, and to begin, it may take as long, and 5000 at least, and a sound server 3000 behind its first block; but a graph that goes on without it waits 2000 when it starts"
                 ),
                 .readOnly("format", of: Self.self, default: "", "Which of the device's formats was picked") {
                     $0.position.withLock { $0.chain?.format } ?? ""
@@ -147,7 +147,7 @@ final class DeviceSourceElement: BinElement, ConfigurableElement, @unchecked Sen
     }
 
     /// Ends the graph.
-    func fail(_ error: MediaGraphError, debug: String = "") {
+    func fail(_ error: MediaGraphError) {
         let problem: ElementProblem =
             switch error.code {
             case .noDevice: .notFound
@@ -157,6 +157,8 @@ final class DeviceSourceElement: BinElement, ConfigurableElement, @unchecked Sen
             case .invalidParameter: .settings
             default: .read
             }
-        postError(problem, "\(error)", debug: debug, details: error.details)
+        // So the graph looks who has no format in common.
+        let cause = error.code == .unsupported ? "not-negotiated" : ""
+        postError(problem, "\(error)", debug: cause, details: error.details)
     }
 }
