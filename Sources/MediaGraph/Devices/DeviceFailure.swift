@@ -18,11 +18,9 @@ enum DeviceFailure {
         func detail(_ expected: String) -> MediaGraphError.Detail {
             MediaGraphError.Detail(device, expected: expected, actual: error.message)
         }
-        // By what isn't translated. PulseAudio looks for the device when data is to flow.
+        // By what isn't translated. PulseAudio is asked for the device when data is to flow: the element counts as running by then.
         if error.message.hasPrefix("Failed to connect stream:") {
-            return wasRunning
-                ? .deviceGone(detail("it to stay plugged in"))
-                : .noDevice(detail("a device that the sound server has; `mediagraph devices` lists them"))
+            return .noDevice(detail("a device that the sound server has; `mediagraph devices` lists them"))
         }
         if ElementProblem(error) == .notFound, debug.contains("Capabilities: 0x") {
             return .noDevice(

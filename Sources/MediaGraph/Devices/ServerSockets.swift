@@ -4,7 +4,12 @@ import GStreamer
 /// The sockets of this machine's X servers, and of the sound servers that clients of this process get.
 ///
 /// A server that ends by itself takes its file away; one that is killed leaves it behind.
-enum ServerSockets {
+package enum ServerSockets {
+    /// What the environment says of the sound server; `nil` where it says nothing.
+    package static var named: String? {
+        ProcessInfo.processInfo.environment["PULSE_SERVER"].flatMap { $0.isEmpty ? nil : $0 }
+    }
+
     /// Which they are, and whether somebody has them: another text for another server.
     static var sound: [String] { paths.compactMap { identity($0.path) } }
 

@@ -23,7 +23,7 @@ struct DevicesCommand: AsyncParsableCommand {
               mediagraph devices --watch
 
             EXIT STATUS
-              0    they were listed, or watched until Ctrl-C
+              0    they were listed, or watched until Ctrl-C or until nobody read it any more
               1    a sound server, an X server or a driver doesn't answer: the list lacks what it has
               64   the command line is wrong
             """)
@@ -77,7 +77,15 @@ struct DevicesCommand: AsyncParsableCommand {
             }
         }
         let signals = await SignalWatch([SIGINT, SIGTERM], on: .global()) { _ in reading.cancel() }
+        // Hours may go by before there is something to write.
+        let looking = Task {
+            while !StandardStreams.hasLostReader {
+                do { try await Task.sleep(for: .seconds(1)) } catch { return }
+            }
+            reading.cancel()
+        }
         await reading.value
+        looking.cancel()
         withExtendedLifetime(signals) {}
     }
 

@@ -289,6 +289,13 @@ import Testing
         #expect(run.output.contains("screens\n  none\n"), "\(run.output)")
     }
 
+    @Test("GR-4 devices --watch ends when nobody reads it any more", arguments: ["", "--json"])
+    func unread(_ format: String) throws {
+        let run = try Self.shell(
+            "set +e; timeout 60 mediagraph devices --watch \(format) | true; echo ended ${PIPESTATUS[0]}")
+        #expect(run.output == "ended 0\n", "\(run.output)\(run.errors)")
+    }
+
     @Test("DV-4 a camera's formats are a line for each, with sizes and rates")
     func formats() throws {
         let caps = try #require(

@@ -32,7 +32,7 @@ import Testing
         "GR-4 doctor says what a description lacks here, and how to mend it",
         arguments: [
             ("v4l2src device=/dev/video77 ! fakesink", "there is no camera /dev/video77", "v4l2loopback"),
-            ("pulsesrc ! fakesink", "pulsesrc can't be opened: ", "pulseaudio --start"),
+            ("pulsesrc ! fakesink", "pulsesrc can't be opened: ", "PULSE_SERVER says (unix:/no/such/socket)"),
             ("alsasrc device=nothing ! fakesink", "alsasrc can't be opened: ", ""),
             ("ximagesrc ! fakesink", "DISPLAY isn't set", "xvfb-run"),
             ("ximagesrc display-name=:411 ! fakesink", "the screen :411 can't be opened", "xvfb-run"),

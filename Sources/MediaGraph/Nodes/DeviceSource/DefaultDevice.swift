@@ -12,18 +12,20 @@ package enum DefaultDevice {
         // Who hasn't answered may have the default one; of a camera only its path says so.
         if let error = list.unanswered.first, devices.isEmpty || kind != .camera { throw error }
         guard let device = devices.first else {
-            if kind == .screen, DeviceProbe.display == nil {
+            if kind == .screen {
+                let display = DeviceProbe.display
                 throw .noDevice(
                     .init(
                         "a screen",
                         expected:
                             "an X server: export DISPLAY=:0 in a session of yours, or xvfb-run -a mediagraph run …",
-                        actual: "none: DISPLAY isn't set"))
+                        actual: display.map { "none at DISPLAY=\($0)" } ?? "none: DISPLAY isn't set"))
             }
+            let server = kind == .microphone ? ServerSockets.named.map { "; PULSE_SERVER is \($0)" } ?? "" : ""
             throw .noDevice(
                 .init(
                     "a \(kind.nick)", expected: "one that is plugged in; `mediagraph devices` lists what there is",
-                    actual: list.devices.isEmpty ? "none" : "only what speakers play"))
+                    actual: list.devices.isEmpty ? "none\(server)" : "only what speakers play"))
         }
         return device.text
     }
