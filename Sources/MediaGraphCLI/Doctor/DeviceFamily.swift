@@ -74,10 +74,12 @@ enum DeviceFamily {
             return camera(opened["device"] ?? "/dev/video0", isOutput: opened.factory.hasSuffix("sink"))
                 ?? refusal(opened, "mediagraph devices lists the cameras, and who uses them")
         case .pulse:
+            let named = ServerSockets.named
             let start =
-                ServerSockets.named.map { "see that a sound server runs where PULSE_SERVER says (\($0)), or unset it" }
+                named.map { "see that a sound server runs where PULSE_SERVER says (\($0)), or unset it" }
                 ?? "start the sound server: pulseaudio --start, or systemctl --user start pipewire-pulse"
-            return refusal(opened, "\(start); mediagraph devices lists what it has") ?? opened["device"].flatMap { soundDevice($0, opened.factory) }
+            return refusal(opened, "\(start); mediagraph devices lists what it has")
+                ?? opened["device"].flatMap { soundDevice($0, opened.factory) }
         case .pipewire:
             return refusal(opened, "systemctl --user start pipewire wireplumber")
                 ?? (opened.factory == "pipewiresrc" ? pipeWireNode(opened["target-object"] ?? "") : nil)
