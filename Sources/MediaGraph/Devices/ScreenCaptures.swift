@@ -34,11 +34,11 @@ final class ScreenCaptures: Sendable {
         guard let display = sinks.lazy.map(Self.display).first(where: { !$0.isEmpty }) else { return nil }
         // A server that hangs is the sink's to tell.
         let call = DeviceCall {
-            ScreenTurn.take(within: ScreenTurn.graphsPatience) { XWindows.hold(display) }
-        } late: { answer in
-            if let answer { self.release(answer) }
+            ScreenTurn.take { XWindows.hold(display) }
+        } late: { hold in
+            self.release(hold ?? nil)
         }
-        return call.answer(within: 2000) ?? nil
+        return call.answer(within: UInt64(ScreenTurn.graphsPatience / 1000)) ?? nil
     }
 
     func release(_ hold: XWindows.Hold?) {

@@ -5,10 +5,8 @@ import GStreamer
 ///
 /// A server that ends by itself takes its file away; one that is killed leaves it behind.
 package enum ServerSockets {
-    /// What the environment says of the sound server; `nil` where it says nothing.
-    package static var named: String? {
-        ProcessInfo.processInfo.environment["PULSE_SERVER"].flatMap { $0.isEmpty ? nil : $0 }
-    }
+    /// Where the environment says that the sound server is, as `{machine}unix:/path tcp:host`; `nil` where it says nothing.
+    package static var namedSoundServer: String? { ProcessInfo.processInfo.environment["PULSE_SERVER"] }
 
     /// Which they are, and whether somebody has them: another text for another server.
     static var sound: [String] { paths.compactMap { identity($0.path) } }
@@ -48,12 +46,11 @@ package enum ServerSockets {
         let environment = ProcessInfo.processInfo.environment
         let folder =
             environment["PULSE_RUNTIME_PATH"] ?? "\(environment["XDG_RUNTIME_DIR"] ?? "/run/user/\(getuid())")/pulse"
-        // As `{machine}unix:/path tcp:host`.
-        let named = (environment["PULSE_SERVER"] ?? "").split(separator: " ").compactMap { server in
+        let named = namedSoundServer?.split(separator: " ").compactMap { server in
             server.range(of: "unix:").map { String(server[$0.upperBound...]) }
                 ?? (server.hasPrefix("/") ? String(server) : nil)
         }
-        let pulse = environment["PULSE_SERVER"] == nil ? ["\(folder)/native"] : named
+        let pulse = named ?? ["\(folder)/native"]
         let pipeWire = PipeWireProvider.socketPath.map { [$0] } ?? []
         return pulse.map { ("pulsedeviceprovider", $0) } + pipeWire.map { ("pipewiredeviceprovider", $0) }
     }()

@@ -74,7 +74,7 @@ enum DeviceFamily {
             return camera(opened["device"] ?? "/dev/video0", isOutput: opened.factory.hasSuffix("sink"))
                 ?? refusal(opened, "mediagraph devices lists the cameras, and who uses them")
         case .pulse:
-            let named = ServerSockets.named
+            let named = ServerSockets.namedSoundServer
             let start =
                 named.map { "see that a sound server runs where PULSE_SERVER says (\($0)), or unset it" }
                 ?? "start the sound server: pulseaudio --start, or systemctl --user start pipewire-pulse"

@@ -21,11 +21,12 @@ package enum DefaultDevice {
                             "an X server: export DISPLAY=:0 in a session of yours, or xvfb-run -a mediagraph run …",
                         actual: display.map { "none at DISPLAY=\($0)" } ?? "none: DISPLAY isn't set"))
             }
-            let server = kind == .microphone ? ServerSockets.named.map { "; PULSE_SERVER is \($0)" } ?? "" : ""
+            let server = kind == .microphone ? ServerSockets.namedSoundServer : nil
+            let none = server.map { "none; PULSE_SERVER is \($0)" } ?? "none"
             throw .noDevice(
                 .init(
                     "a \(kind.nick)", expected: "one that is plugged in; `mediagraph devices` lists what there is",
-                    actual: list.devices.isEmpty ? "none\(server)" : "only what speakers play"))
+                    actual: list.devices.isEmpty ? none : "only what speakers play"))
         }
         return device.text
     }

@@ -258,11 +258,15 @@ extension DeviceSourceElement {
         guard let chain = position.withLock({ $0.chain }) else { return }
         // Whoever waits for downstream hasn't gone.
         guard pad?.peer?.isTaking != true else { return chain.flow.touch() }
-        let limit =
-            chain.leastPatience(milliseconds) > milliseconds
-            ? "within \(DeviceSettings.wakingPatience) ms, as its sound server has just woken up"
-            : "at least every \(milliseconds) ms (stall-timeout)"
-        let expected = chain.flow.hasBegun ? "data \(limit)" : "data"
+        let least = chain.leastPatience(milliseconds)
+        let expected =
+            if !chain.flow.hasBegun {
+                "data"
+            } else if least > milliseconds {
+                "data within \(least) ms, as its sound server has just woken up"
+            } else {
+                "data at least every \(milliseconds) ms (stall-timeout)"
+            }
         leave(.deviceGone(.init(chain.label, expected: expected, actual: "none")))
     }
 }

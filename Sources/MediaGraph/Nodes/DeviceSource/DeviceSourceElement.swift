@@ -158,7 +158,7 @@ final class DeviceSourceElement: BinElement, ConfigurableElement, @unchecked Sen
             default: .read
             }
         // So the graph looks who has no format in common.
-        let cause = error.code == .unsupported ? "not-negotiated" : ""
-        postError(problem, "\(error)", debug: cause, details: error.details)
+        let debug = problem == .notNegotiated ? "not-negotiated" : ""
+        postError(problem, "\(error)", debug: debug, details: error.details)
     }
 }
