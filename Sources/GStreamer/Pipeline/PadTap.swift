@@ -107,19 +107,29 @@ extension Pad {
 
     /// What is upstream of this sink pad may wait for as long as it takes: the pad's element keeps what comes early. Without,
     /// streams that can be kept waiting for different times make an element with many pads doubt its latency.
+    ///
+    /// A stream that has ended, or whose source is just being taken away, is none to wait for, and says so. An aggregator takes
+    /// one answer that fails for all of them, and then sleeps until something comes; where the others' queues are full, that is
+    /// for ever.
     public func toleratesLatency() {
         gst_pad_add_probe(
             pad,
-            GstPadProbeType(rawValue: GST_PAD_PROBE_TYPE_QUERY_UPSTREAM.rawValue | GST_PAD_PROBE_TYPE_PULL.rawValue),
-            { _, info, _ in
+            GstPadProbeType(rawValue: GST_PAD_PROBE_TYPE_QUERY_UPSTREAM.rawValue | GST_PAD_PROBE_TYPE_PUSH.rawValue),
+            { pad, info, _ in
                 guard let query = gst_pad_probe_info_get_query(info), query.pointee.type == GST_QUERY_LATENCY else {
                     return GST_PAD_PROBE_OK
                 }
+                let source = gst_pad_get_peer(pad)
+                defer { if let source { gst_object_unref(source) } }
                 var live: gboolean = 0
                 var minimum: GstClockTime = 0
-                gst_query_parse_latency(query, &live, &minimum, nil)
+                if let source, gst_pad_query(source, query) != 0 {
+                    gst_query_parse_latency(query, &live, &minimum, nil)
+                } else if source != nil, pad!.pointee.object.flags & GST_PAD_FLAG_EOS.rawValue == 0 {
+                    return GST_PAD_PROBE_DROP
+                }
                 gst_query_set_latency(query, live, minimum, GstClockTime.max)
-                return GST_PAD_PROBE_OK
+                return GST_PAD_PROBE_HANDLED
             }, nil, nil)
     }
 

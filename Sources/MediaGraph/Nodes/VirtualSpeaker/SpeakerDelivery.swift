@@ -148,13 +148,17 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
 
     /// Nobody waits in the handler's channel, for a tap whose stream is flushed, or that goes.
     func hold(for tap: ObjectIdentifier) {
-        held.withLock { _ = $0.insert(tap) }
-        line.hold(.paused) { consumer?.interrupt() }
+        // As one step: between them another's release would be undone, and nobody be left who does it again.
+        held.withLock {
+            $0.insert(tap)
+            line.hold(.paused) { consumer?.interrupt() }
+        }
     }
 
     func release(for tap: ObjectIdentifier) {
-        let isLast = held.withLock { $0.remove(tap) != nil && $0.isEmpty }
-        if isLast { line.release(.paused) { consumer?.resume() } }
+        held.withLock {
+            if $0.remove(tap) != nil, $0.isEmpty { line.release(.paused) { consumer?.resume() } }
+        }
     }
 
     /// Blocks come again after the end.
