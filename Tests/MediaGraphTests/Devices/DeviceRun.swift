@@ -46,6 +46,10 @@ struct DeviceRun {
         return waitUntil { frames >= before + count }
     }
 
+    var warnings: [String] {
+        events.all.compactMap { if case .warning(let failure) = $0 { failure.error.message } else { nil } }
+    }
+
     var lost: [(device: String, at: ClockTime, reason: String)] {
         events.all.compactMap {
             if case .deviceLost(_, let device, let at, let reason) = $0 { (device, at, reason) } else { nil }

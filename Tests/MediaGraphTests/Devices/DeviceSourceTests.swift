@@ -194,6 +194,23 @@ import Testing
         await run.graph.stop()
     }
 
+    @Test("DV-2 a device that is there again and can't be had says why, once, and is tried again")
+    func refusedReturn() async throws {
+        let run = try DeviceRun("reconnect=gap")
+        try await run.graph.start()
+        #expect(run.deviceGives())
+        run.device.state = .missing
+        #expect(waitUntil { run.lost.count == 1 })
+        run.device.state = .busy
+        #expect(waitUntil { run.warnings.count == 1 })
+        let openings = run.device.openings.load(ordering: .relaxed)
+        #expect(waitUntil { run.device.openings.load(ordering: .relaxed) >= openings + 2 })
+        #expect(run.warnings.count == 1 && run.warnings[0].contains("busy"), "\(run.warnings)")
+        run.device.state = .there
+        #expect(run.deviceGives() && run.back.count == 1)
+        await run.graph.stop()
+    }
+
     @Test("DV-2 stopping works at any moment, also while the device is away", arguments: 0..<6)
     func stops(moment: Int) async throws {
         let run = try DeviceRun("reconnect=\(moment % 2 == 0 ? "slate" : "gap")", name: "stop \(moment)")

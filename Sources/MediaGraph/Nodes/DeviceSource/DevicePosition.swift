@@ -60,6 +60,8 @@ struct DevicePosition: Sendable {
     var isLostForGood = false
     /// Running time up to which the device gave data, since it is away.
     var lostAt: ClockTime?
+    /// Why it couldn't be had again at the last try, and what of that has been told.
+    private var refusalCode: (last: MediaGraphError.Code?, told: MediaGraphError.Code?) = (nil, nil)
     /// When to try again, in monotonic nanoseconds.
     var nextTry: UInt64 = 0
     /// When a device that says nothing, though it could be opened, is given up.
@@ -107,6 +109,19 @@ struct DevicePosition: Sendable {
         loss = error
         if ending == .told, standIn == nil { ending = .asked }
     }
+
+    /// Whether that is news: the device is there, and can't be had all the same. Not at the first try: its rights are set a moment
+    /// after it is plugged in.
+    mutating func isNews(refusal code: MediaGraphError.Code) -> Bool {
+        defer { refusalCode.last = code }
+        let isAway = [.noDevice, .deviceGone, .timeOut].contains(code)
+        guard !isAway, code == refusalCode.last, code != refusalCode.told else { return false }
+        refusalCode.told = code
+        return true
+    }
+
+    /// It is away for that reason, which is known.
+    mutating func told(_ code: MediaGraphError.Code?) { refusalCode = (nil, code) }
 
     /// Nanoseconds until the next attempt. One that hangs may do so for ever, while another of its name is there.
     var pause: UInt64 {

@@ -186,8 +186,10 @@ extension DeviceSourceElement {
             position.standIn = standIn
             position.caps = caps
             // One that was back, and gave nothing, is still away.
-            defer { position.lostAt = position.lostAt ?? time }
-            return position.lostAt == nil
+            guard position.lostAt == nil else { return false }
+            position.lostAt = time
+            position.told(loss.code)
+            return true
         }
         Self.log.log(.info, element, "away: \(loss)")
         if isNews, policy != .never { post(DeviceMessage.lost(label, at: time, loss)) }
@@ -229,8 +231,12 @@ extension DeviceSourceElement {
 
     private func giveUp(_ loss: MediaGraphError?) {
         Self.log.log(.debug, element, "still away: \(loss.map { "\($0)" } ?? "it can be opened, but says nothing")")
-        position.withLock { $0.loss = loss ?? .deviceGone(.init($0.label, actual: "it says nothing")) }
+        let isNews = position.withLock { position in
+            position.loss = loss ?? .deviceGone(.init(position.label, actual: "it says nothing"))
+            return loss.map { position.isNews(refusal: $0.code) } ?? false
+        }
         dropChain()
+        if let loss, isNews { postWarning(Self.problem(of: loss), "\(loss); it is tried again") }
         position.withLock { $0.nextTry = monotonicNanoseconds() + $0.pause }
     }
 

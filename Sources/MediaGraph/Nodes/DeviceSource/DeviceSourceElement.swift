@@ -148,17 +148,20 @@ final class DeviceSourceElement: BinElement, ConfigurableElement, @unchecked Sen
 
     /// Ends the graph.
     func fail(_ error: MediaGraphError) {
-        let problem: ElementProblem =
-            switch error.code {
-            case .noDevice: .notFound
-            case .deviceBusy: .busy
-            case .notPermitted: .notAuthorized
-            case .unsupported: .notNegotiated
-            case .invalidParameter: .settings
-            default: .read
-            }
+        let problem = Self.problem(of: error)
         // So the graph looks who has no format in common.
         let debug = problem == .notNegotiated ? "not-negotiated" : ""
         postError(problem, "\(error)", debug: debug, details: error.details)
+    }
+
+    static func problem(of error: MediaGraphError) -> ElementProblem {
+        switch error.code {
+        case .noDevice: .notFound
+        case .deviceBusy: .busy
+        case .notPermitted: .notAuthorized
+        case .unsupported: .notNegotiated
+        case .invalidParameter: .settings
+        default: .read
+        }
     }
 }
