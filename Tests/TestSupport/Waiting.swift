@@ -12,7 +12,7 @@ public func waitUntil(_ condition: () -> Bool) -> Bool {
 
 /// The same for what other tasks do, which need the threads that `waitUntil` holds up.
 public func eventually(_ condition: () -> Bool) async throws -> Bool {
-    let deadline = monotonicNanoseconds() + 10_000_000_000
+    let deadline = monotonicNanoseconds() + 60_000_000_000
     while monotonicNanoseconds() < deadline {
         if condition() { return true }
         try await Task.sleep(for: .milliseconds(1))

@@ -320,8 +320,10 @@ import Testing
         #expect(waitUntil { room.notes.samples(user: "cem").count == 960 })
     }
 
-    @Test("EL-1 users who come and go at any moment, from another thread, leave no stuck stream")
-    func stress() throws {
+    @Test(
+        "EL-1 users who come and go at any moment, from another thread, leave no stuck stream",
+        arguments: ["", "! capsfilter caps=audio/x-raw,format=S24LE", "! capsfilter caps=audio/x-raw,rate=44100"])
+    func stress(format: String) throws {
         let pipeline = try Pipeline(
             parsing: "audiotestsrc is-live=true samplesperbuffer=48 ! virtualspeaker name=s handler=count")
         let speaker = try #require(pipeline.element(named: "s"))
@@ -330,9 +332,9 @@ import Testing
         let thread = NativeThread("users") {
             var random = SplitMix64(state: 5)
             for round in 0..<150 {
-                let source = Element(factory: "audiotestsrc")!
-                try? source.setProperty("is-live", to: Bool.random(using: &random))
-                try? source.setProperty("samplesperbuffer", to: Int32.random(in: 1...500, using: &random))
+                let (isLive, samples) = (Bool.random(using: &random), Int.random(in: 1...500, using: &random))
+                let source = try! Element(
+                    parsing: "audiotestsrc is-live=\(isLive) samplesperbuffer=\(samples) \(format)")
                 pipeline.add(source)
                 let pad = speaker.requestPad("user_r\(round)")!
                 _ = source.staticPad("src")!.link(to: pad)

@@ -277,7 +277,7 @@ import Testing
         #expect(try folder.read("00.mkv").count > 1000)
     }
 
-    @Test("GR-1 a bin of a sink plays beside a stream that never begins, and stops", .timeLimit(.minutes(1)))
+    @Test("GR-1 a bin of a sink plays beside a stream that never begins, and stops", .timeLimit(.minutes(5)))
     func binBesideSilence() async throws {
         let graph = try Graph(
             "videotestsrc is-live=true ! fpsdisplaysink name=f text-overlay=false video-sink=\"fakesink sync=true\"  "
@@ -289,7 +289,7 @@ import Testing
         #expect(graph.pipeline.state == .null)
     }
 
-    @Test("GR-1 bins of sinks in live graphs say that their streams have ended", .timeLimit(.minutes(2)))
+    @Test("GR-1 bins of sinks in live graphs say that their streams have ended", .timeLimit(.minutes(5)))
     func binsEnd() async throws {
         // With the processors busy, threads are taken off them in the midst of a bin's change of state.
         let isOver = Atomic(false)
