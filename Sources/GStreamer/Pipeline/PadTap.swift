@@ -105,34 +105,6 @@ extension Pad {
             }, Unmanaged.passRetained(tap).toOpaque(), { Unmanaged<PadTap>.fromOpaque($0!).release() })
     }
 
-    /// What is upstream of this sink pad may wait for as long as it takes: the pad's element keeps what comes early. Without,
-    /// streams that can be kept waiting for different times make an element with many pads doubt its latency.
-    ///
-    /// A stream that has ended, or whose source is just being taken away, is none to wait for, and says so. An aggregator takes
-    /// one answer that fails for all of them, and then sleeps until something comes; where the others' queues are full, that is
-    /// for ever.
-    public func toleratesLatency() {
-        gst_pad_add_probe(
-            pad,
-            GstPadProbeType(rawValue: GST_PAD_PROBE_TYPE_QUERY_UPSTREAM.rawValue | GST_PAD_PROBE_TYPE_PUSH.rawValue),
-            { pad, info, _ in
-                guard let query = gst_pad_probe_info_get_query(info), query.pointee.type == GST_QUERY_LATENCY else {
-                    return GST_PAD_PROBE_OK
-                }
-                let source = gst_pad_get_peer(pad)
-                defer { if let source { gst_object_unref(source) } }
-                var live: gboolean = 0
-                var minimum: GstClockTime = 0
-                if let source, gst_pad_query(source, query) != 0 {
-                    gst_query_parse_latency(query, &live, &minimum, nil)
-                } else if source != nil, pad!.pointee.object.flags & GST_PAD_FLAG_EOS.rawValue == 0 {
-                    return GST_PAD_PROBE_DROP
-                }
-                gst_query_set_latency(query, live, minimum, GstClockTime.max)
-                return GST_PAD_PROBE_HANDLED
-            }, nil, nil)
-    }
-
     /// Sets a property that pads of its class are known to have.
     public func set<T: ValueConvertible>(_ property: String, to value: T) {
         Value(value).read { g_object_set_property(raw.assumingMemoryBound(to: GObject.self), property, $0) }
@@ -158,20 +130,6 @@ extension Pad {
 
     /// Begins a flush of this sink pad, which nobody else feeds.
     public func sendFlushStart() { gst_pad_send_event(pad, gst_event_new_flush_start()) }
-
-    /// Whether an aggregator, such as audiomixer, has taken all that came into this pad of its, and its end.
-    public var isUsedUp: Bool { gst_aggregator_pad_is_eos(raw.assumingMemoryBound(to: GstAggregatorPad.self)) != 0 }
-
-    /// A stream that is there and says nothing: it begins on a sink pad that nobody else feeds, with a gap at `time`.
-    public func beginSilence(_ id: String, _ caps: Caps, at time: ClockTime, duration: ClockTime) {
-        gst_pad_send_event(pad, gst_event_new_stream_start(id))
-        gst_pad_send_event(pad, gst_event_new_caps(caps.raw))
-        var segment = GstSegment()
-        gst_segment_init(&segment, GST_FORMAT_TIME)
-        gst_pad_send_event(pad, gst_event_new_segment(&segment))
-        gst_pad_send_event(
-            pad, gst_event_new_gap(GstClockTime(time.nanoseconds), GstClockTime(duration.nanoseconds)))
-    }
 
     public func unlink(from sink: Pad) { gst_pad_unlink(pad, sink.pad) }
 }

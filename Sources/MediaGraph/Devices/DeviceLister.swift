@@ -40,8 +40,10 @@ final class DeviceLister: Sendable {
         queue = DispatchQueue(label: "mediagraph.devices.\(factory?.name ?? "screens")")
     }
 
-    /// For people.
-    var name: String { factory?.longName ?? "the X server \(DeviceProbe.display ?? "")" }
+    /// For people: `PulseAudio`, of what the registry calls "PulseAudio Device Provider".
+    var name: String {
+        factory?.longName.replacing(" Device Provider", with: "") ?? "the X server \(DeviceProbe.display ?? "")"
+    }
 
     func knows(_ kind: MediaDevice.Kind) -> Bool {
         switch kind {

@@ -236,6 +236,17 @@ import Testing
         #expect(run.status == 0, "\(run.errors)")
     }
 
+    @Test(
+        "DV-1 ALSA's plugin for a sound server stamps by the wall clock: a sink that waits for a buffer's time plays all the same"
+    )
+    func stampsOfAnotherClock() throws {
+        let run = try Self.shell(
+            """
+            mediagraph run --quiet 'devicesource source="alsasrc device=microphone" ! identity eos-after=20 ! fakesink sync=true' --duration 30
+            """)
+        #expect(run.status == 0, "\(run.errors)")
+    }
+
     @Test("GR-4 a sound server that hangs takes neither the screen nor its graph with it, and is told of")
     func hangingSoundServer() throws {
         let run = try Self.shell(
@@ -270,7 +281,7 @@ import Testing
         for list in lists {
             #expect(list.contains("ximagesrc") && !list.contains("pulse"), "\(list)")
             #expect(
-                list.contains("\"unanswered\":[\"PulseAudio Device Provider: expected an answer, got none"), "\(list)")
+                list.contains("\"unanswered\":[\"PulseAudio: expected an answer, got none"), "\(list)")
         }
         let events = lines.filter { $0.hasPrefix("{") && $0.contains("\"event\"") }
         #expect(events.contains { $0.contains("unanswered") && $0.contains("PulseAudio") }, "\(events)")

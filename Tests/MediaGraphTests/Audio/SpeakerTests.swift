@@ -77,6 +77,23 @@ import Testing
         #expect(heard[480 * 22..<480 * 24] == samples[480 * 22..<480 * 24])
     }
 
+    @Test("SP-3 when the last has left, a live mix goes on in silence")
+    func lastLeaves() throws {
+        let pipeline = try Pipeline(
+            parsing:
+                "audiotestsrc is-live=true name=a ! audio/x-raw,rate=48000,channels=1 ! virtualspeaker name=s handler=count"
+        )
+        let (speaker, source) = (try #require(pipeline.element(named: "s")), try #require(pipeline.element(named: "a")))
+        pipeline.setState(.playing)
+        #expect(waitUntil { NodeCounts(speaker)!.frames > 20 })
+        source.setState(.null)
+        let pad = try #require(speaker.staticPad("user_0"))
+        speaker.releasePad(pad)
+        let before = NodeCounts(speaker)!.frames
+        #expect(waitUntil { NodeCounts(speaker)!.frames > before + 50 })
+        pipeline.setState(.null)
+    }
+
     @Test("SP-3 a user who is linked and never says a word holds nobody up, nor does one who has fallen silent")
     func absent() async throws {
         let graph = try Graph(
@@ -331,20 +348,30 @@ import Testing
         let rounds = Atomic<Int>(0)
         let thread = NativeThread("users") {
             var random = SplitMix64(state: 5)
+            var present: (source: Element, pad: Pad)?
+            func leave() {
+                guard let user = present.take() else { return }
+                // In either order.
+                if Bool.random(using: &random) { user.source.setState(.null) }
+                speaker.releasePad(user.pad)
+                user.source.setState(.null)
+                pipeline.remove(user.source)
+            }
             for round in 0..<150 {
                 let (isLive, samples) = (Bool.random(using: &random), Int.random(in: 1...500, using: &random))
                 let source = try! Element(
                     parsing: "audiotestsrc is-live=\(isLive) samplesperbuffer=\(samples) \(format)")
                 pipeline.add(source)
+                // Who was there leaves as this one comes, or a moment later.
+                if Bool.random(using: &random) { leave() }
                 let pad = speaker.requestPad("user_r\(round)")!
                 _ = source.staticPad("src")!.link(to: pad)
                 source.syncState()
                 Thread.sleep(forTimeInterval: Double.random(in: 0...0.004, using: &random))
-                // In either order.
-                if Bool.random(using: &random) { source.setState(.null) }
-                speaker.releasePad(pad)
-                source.setState(.null)
-                pipeline.remove(source)
+                leave()
+                present = (source, pad)
+                // Or this one alone.
+                if Bool.random(using: &random) { leave() }
                 // Whoever comes next would wake a mixer that sleeps: each departure has to leave one that goes on.
                 let before = NodeCounts(speaker)!.frames
                 guard waitUntil({ NodeCounts(speaker)!.frames > before + 20 }) else { return }

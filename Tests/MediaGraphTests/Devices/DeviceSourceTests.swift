@@ -398,6 +398,23 @@ import Testing
         await run.graph.stop()
     }
 
+    @Test("DV-2 a stream that is asked to end does so at once, also where a sink waits for each buffer's time")
+    func endInTime() async throws {
+        // Late enough that its thread is always there.
+        let run = try DeviceRun("", then: "fakesink sync=true ts-offset=100000000")
+        try await run.graph.start()
+        #expect(run.deviceGives(10))
+        let before = run.frames
+        run.graph.requestEndOfStream()
+        guard case .endOfStream = try await run.graph.waitUntilEnd() else {
+            Issue.record("it ended otherwise")
+            return
+        }
+        await run.graph.stop()
+        // It was 58 while the node waited for a moment in which the sink has none.
+        #expect(run.frames < before + 30, "\(run.frames - before) more")
+    }
+
     @Test("GR-2 check looks into a devicesource's source")
     func check() throws {
         let text = Description("devicesource source=\"v4l2srk device=/dev/video0\" ! fakesink")

@@ -46,6 +46,7 @@ final class DeviceChain: Sendable {
         self.flow = flow
         capture = ScreenCapture(device)
         Self.stampPipeWire(device)
+        Self.stampALSA(device)
         if isOutlived, device.factoryName == "pipewiresrc" { try? device.setProperty("always-copy", to: true) }
         nameDevice()
     }
@@ -55,6 +56,16 @@ final class DeviceChain: Sendable {
     static func stampPipeWire(_ element: Element) {
         guard element.factoryName == "pipewiresrc" else { return }
         try? element.setProperty("do-timestamp", to: true)
+    }
+
+    /// A card's driver stamps by the monotonic clock. ALSA's plugins, behind which is a sound server, may by the wall clock
+    /// (alsa-plugins 1.2.7), and a sink would wait for decades: theirs is stamped by its samples, as GStreamer does with any clock
+    /// of another kind.
+    private static func stampALSA(_ element: Element) {
+        guard element.factoryName == "alsasrc", let name = try? element.propertyText("device"),
+            !name.hasPrefix("hw:"), !name.hasPrefix("plughw:")
+        else { return }
+        try? element.setProperty("use-driver-timestamps", to: false)
     }
 
     /// Uses this camera, whatever its file is by now; `others` were there while it was. In NULL.

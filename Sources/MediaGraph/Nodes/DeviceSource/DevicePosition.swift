@@ -60,8 +60,10 @@ struct DevicePosition: Sendable {
     var isLostForGood = false
     /// Running time up to which the device gave data, since it is away.
     var lostAt: ClockTime?
-    /// Why it couldn't be had again at the last try, and what of that has been told.
-    private var refusalCode: (last: MediaGraphError.Code?, told: MediaGraphError.Code?) = (nil, nil)
+    /// Why it couldn't be had again at the last try.
+    private var lastRefusal: MediaGraphError.Code?
+    /// What of that has been told since it is there.
+    private var toldRefusals: Set<MediaGraphError.Code> = []
     /// When to try again, in monotonic nanoseconds.
     var nextTry: UInt64 = 0
     /// When a device that says nothing, though it could be opened, is given up.
@@ -110,18 +112,19 @@ struct DevicePosition: Sendable {
         if ending == .told, standIn == nil { ending = .asked }
     }
 
-    /// Whether that is news: the device is there, and can't be had all the same. Not at the first try: its rights are set a moment
-    /// after it is plugged in.
-    mutating func isNews(refusal code: MediaGraphError.Code) -> Bool {
-        defer { refusalCode.last = code }
-        let isAway = [.noDevice, .deviceGone, .timeOut].contains(code)
-        guard !isAway, code == refusalCode.last, code != refusalCode.told else { return false }
-        refusalCode.told = code
-        return true
+    /// Whether that is to be told: the device is there, and can't be had all the same. Not at the first try: its rights are set a
+    /// moment after it is plugged in. `nil` when it said nothing.
+    mutating func takeNews(of refusal: MediaGraphError.Code?) -> Bool {
+        defer { lastRefusal = refusal }
+        guard let refusal, ![.noDevice, .deviceGone, .timeOut].contains(refusal) else {
+            toldRefusals = []
+            return false
+        }
+        return refusal == lastRefusal && toldRefusals.insert(refusal).inserted
     }
 
-    /// It is away for that reason, which is known.
-    mutating func told(_ code: MediaGraphError.Code?) { refusalCode = (nil, code) }
+    /// It is away for that reason, which has been told.
+    mutating func told(_ refusal: MediaGraphError.Code) { (lastRefusal, toldRefusals) = (nil, [refusal]) }
 
     /// Nanoseconds until the next attempt. One that hangs may do so for ever, while another of its name is there.
     var pause: UInt64 {

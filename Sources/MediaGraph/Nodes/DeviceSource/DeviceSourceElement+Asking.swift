@@ -92,12 +92,14 @@ extension DeviceSourceElement {
         }
     }
 
-    /// What is on its way may wait for another device's stream to end, in a muxer that has both.
-    private func waitForDownstream() {
-        let limit = monotonicNanoseconds() + 2 * DeviceSettings.closingPatience * 1_000_000
-        while pad?.peer?.isTaking == true, monotonicNanoseconds() < limit,
-            !position.withLock(wakes: false, { $0.isUnwanted || $0.isStopping })
-        {
+    /// What is on its way may wait for another device's stream to end, in a muxer that has both. Where the next is on its way
+    /// already, it didn't: a sink that waits for each buffer's time takes one after the other.
+    private func waitForDownstream(of flow: DeviceFlow) {
+        let began = monotonicNanoseconds()
+        let limit = 2 * DeviceSettings.closingPatience * 1_000_000
+        while pad?.peer?.isTaking == true, !position.withLock(wakes: false, { $0.isUnwanted || $0.isStopping }) {
+            let waited = monotonicNanoseconds() - began
+            guard waited < limit, flow.silence >= waited else { return }
             sleepBriefly()
         }
     }
@@ -107,7 +109,7 @@ extension DeviceSourceElement {
         switch giver {
         case .standIn(let element): element.sendEndOfStream()
         case .device(let chain):
-            waitForDownstream()
+            waitForDownstream(of: chain.flow)
             demand(of: chain, within: DeviceSettings.closingPatience) { chain.element.sendEndOfStream() }
             position.withLock { $0.allowEnding() }
         }

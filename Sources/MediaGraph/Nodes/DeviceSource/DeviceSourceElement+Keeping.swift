@@ -233,7 +233,7 @@ extension DeviceSourceElement {
         Self.log.log(.debug, element, "still away: \(loss.map { "\($0)" } ?? "it can be opened, but says nothing")")
         let isNews = position.withLock { position in
             position.loss = loss ?? .deviceGone(.init(position.label, actual: "it says nothing"))
-            return loss.map { position.isNews(refusal: $0.code) } ?? false
+            return position.takeNews(of: loss?.code)
         }
         dropChain()
         if let loss, isNews { postWarning(Self.problem(of: loss), "\(loss); it is tried again") }

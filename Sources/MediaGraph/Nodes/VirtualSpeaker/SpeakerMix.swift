@@ -102,7 +102,8 @@ final class SpeakerMix: Sendable {
         for pad in released { mixer.releasePad(pad) }
     }
 
-    /// Somebody leaves a live mix. audiomixer 1.22 ends when no pad is left that may bring more; this one may for ever.
+    /// Somebody leaves a live mix. audiomixer 1.22 ends when no pad is left that may bring more, and stands still when none is live;
+    /// this one is, and may for ever.
     func keepGoing(_ format: SpeakerDelivery.Format) {
         keeper.withLock { keeper in
             guard keeper == nil, let now = mixer.currentRunningTime, let pad = mixer.requestPad("sink_%u") else {
