@@ -40,7 +40,9 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
     private let leaving = Atomic<Bool>(false)
     private let withholdsEnd = Atomic<Bool>(false)
 
-    private var channel: SpeakerChannel?
+    private var channel: SpeakerChannel? { didSet { flushed.withLock { $0 = channel } } }
+    /// The same for a flush, which comes on any thread, while the streaming thread is at work.
+    private let flushed = Mutex<SpeakerChannel?>(nil)
     private var segment = Segment.undefined
     private var hasBegun = false
     /// Its stream goes another way from now on: the end of the old way isn't the stream's.
@@ -249,7 +251,7 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
             guard !isTurning else { break }
             ending.store(true, ordering: .releasing)
             changed()
-        case .flushStart: delivery.flushStarted(ObjectIdentifier(self), channel)
+        case .flushStart: delivery.flushStarted(ObjectIdentifier(self), flushed.withLock { $0 })
         case .flushStop:
             ending.store(false, ordering: .releasing)
             delivery.release(for: ObjectIdentifier(self))

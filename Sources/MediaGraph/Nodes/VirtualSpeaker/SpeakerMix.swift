@@ -152,7 +152,9 @@ final class SpeakerMixTap: PadTap, @unchecked Sendable {
     private let delivery: SpeakerDelivery
     private let ended: @Sendable () -> Void
     private var current: AudioProcessorHandle?
-    private var channel = SpeakerChannel(.mixed, nil)
+    private var channel = SpeakerChannel(.mixed, nil) { didSet { flushed.withLock { $0 = channel } } }
+    /// The same for a flush, which comes on any thread, while the streaming thread is at work.
+    private let flushed = Mutex<SpeakerChannel?>(nil)
     private var segment = Segment.undefined
 
     /// `ended` runs on the streaming thread.
@@ -178,7 +180,7 @@ final class SpeakerMixTap: PadTap, @unchecked Sendable {
         case .streamStart(let start): channel = SpeakerChannel(.mixed, start)
         case .segment(let segment): self.segment = segment
         case .endOfStream: ended()
-        case .flushStart: delivery.flushStarted(ObjectIdentifier(self), channel)
+        case .flushStart: delivery.flushStarted(ObjectIdentifier(self), flushed.withLock { $0 })
         case .flushStop:
             delivery.release(for: ObjectIdentifier(self))
             delivery.reopen()
