@@ -121,13 +121,6 @@ extension Pad {
         return sendEndOfStream()
     }
 
-    /// Whether nobody is just feeding this sink pad.
-    public var isIdle: Bool {
-        guard g_rec_mutex_trylock(&pad.pointee.stream_rec_lock) != 0 else { return false }
-        g_rec_mutex_unlock(&pad.pointee.stream_rec_lock)
-        return true
-    }
-
     /// Begins a flush of this sink pad, which nobody else feeds.
     public func sendFlushStart() { gst_pad_send_event(pad, gst_event_new_flush_start()) }
 

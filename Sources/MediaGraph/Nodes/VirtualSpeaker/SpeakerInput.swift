@@ -185,7 +185,7 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
                 let inlet = chain.elements.first?.staticPad("sink")
             else { return nil }
             pad.setTarget(nil)
-            guard inlet.isIdle else { return nil }
+            guard !inlet.isTaking else { return nil }
             defer { chain = Chain(isReleased: true) }
             return Remains(input: self, inlet: inlet, elements: chain.elements, outlet: outlet)
         }
