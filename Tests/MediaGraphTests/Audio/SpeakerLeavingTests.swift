@@ -54,6 +54,38 @@ import Testing
         await graph.stop()
     }
 
+    @Test("SP-3 users may leave at any moment of a mix that never pauses")
+    func busy() throws {
+        let pipeline = try Pipeline(
+            parsing: """
+                audiotestsrc samplesperbuffer=1920 ! audio/x-raw,rate=192000,channels=8 !
+                virtualspeaker name=s channels=8 rate=192000 backpressure=block handler=count
+                """)
+        let speaker = try #require(pipeline.element(named: "s"))
+        pipeline.setState(.playing)
+        // A pipeline that is still on its way might start a source that has just been stopped.
+        #expect(waitUntil { pipeline.isPlaying })
+        for number in 0..<500 {
+            let user = try Element(
+                parsing: """
+                    audiotestsrc wave=white-noise samplesperbuffer=9600 !
+                    capsfilter caps=audio/x-raw,rate=192000,channels=8
+                    """)
+            pipeline.add(user)
+            let pad = try #require(speaker.requestPad("user_u\(number)"))
+            #expect(user.staticPad("src")!.link(to: pad))
+            user.syncState()
+            let before = NodeCounts(speaker)!.frames
+            #expect(waitUntil { NodeCounts(speaker)!.frames > before + 5 + UInt64(number % 7) })
+            speaker.releasePad(pad)
+            user.setState(.null)
+            pipeline.remove(user)
+        }
+        let before = NodeCounts(speaker)!.frames
+        #expect(waitUntil { NodeCounts(speaker)!.frames > before + 1000 })
+        pipeline.setState(.null)
+    }
+
     private struct Callback: VirtualSpeaker {
         let shared: @Sendable () -> Void
         let log: Log<String>

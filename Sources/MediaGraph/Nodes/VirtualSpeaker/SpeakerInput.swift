@@ -191,8 +191,7 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
         }
     }
 
-    /// Takes the chain away; after data flow has ended, or to end it. `free` has the outlet before anything else goes, so that
-    /// nobody waits there.
+    /// Takes the chain away; after data flow has ended, or to end it. `free` has the outlet when nothing leads there any more.
     func disconnect(_ pad: GhostPad, in bin: BinElement, isReleased: Bool, _ free: (Pad) -> Void) {
         // Its thread may wait for another's callback, from which this may be called, or that stands still because nobody reads.
         leaving.store(true, ordering: .releasing)
@@ -202,14 +201,16 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
             chain.isReleased = isReleased
             return chain.outlet.take()
         }
-        if let outlet { free(outlet) }
+        // Nobody waits there.
+        if let outlet, outlet.isTaking { outlet.sendFlushStart() }
         if isReleased { bin.remove(pad) } else { pad.setTarget(nil) }
         let elements = chain.withLock { chain in
             defer { chain = Chain(isReleased: isReleased) }
             return chain.elements
         }
         for element in elements { bin.remove(element) }
-        leaving.store(false, ordering: .releasing)
+        if let outlet { free(outlet) }
+        leaving.store(isReleased, ordering: .releasing)
         end()
         segment = Segment.undefined
         hasBegun = false
@@ -226,6 +227,7 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
     // MARK: The tap
 
     override func received(_ buffer: inout PassingBuffer) -> FlowReturn {
+        guard !leaving.load(ordering: .acquiring) else { return .flushing }
         if !hasBegun {
             hasBegun = true
             changed()
@@ -251,6 +253,8 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
             guard !isTurning else { break }
             ending.store(true, ordering: .releasing)
             changed()
+        // Whoever leaves is freed, and the stream isn't flushed.
+        case .flushStart where leaving.load(ordering: .acquiring): break
         case .flushStart: delivery.flushStarted(ObjectIdentifier(self), flushed.withLock { $0 })
         case .flushStop:
             ending.store(false, ordering: .releasing)

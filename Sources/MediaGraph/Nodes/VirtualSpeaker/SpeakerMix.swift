@@ -19,8 +19,6 @@ final class SpeakerMix: Sendable {
     private let end: SpeakerEnd
     /// Keeps a live mix going when everybody has left.
     private let keeper = Mutex<Pad?>(nil)
-    /// Of users who have left: what they said last is still to be mixed.
-    private let draining = Mutex<[Pad]>([])
 
     init(in bin: ElementInstance) {
         func make(_ factory: String, _ properties: [(String, String)] = []) -> Element {
@@ -32,6 +30,7 @@ final class SpeakerMix: Sendable {
             return element
         }
         mixer = make("audiomixer", [("ignore-inactive-pads", "true")])
+        mixer.releasesDeparted()
         mixed = make("capsfilter")
         let converter = make("audioconvert", SpeakerInput.exactConversion)
         delivered = make("capsfilter")
@@ -62,9 +61,9 @@ final class SpeakerMix: Sendable {
     func becomeLive() { try? mixer.setProperty("start-time-selection", parsing: "first") }
 
     func stop() {
-        if let pad = keeper.withLock({ $0.take() }) { mixer.releasePad(pad) }
+        keeper.withLock { $0 = nil }
         // What wasn't mixed never will be, and a pad that nobody feeds would hold up the next run.
-        release { _ in true }
+        for pad in mixer.pads where pad.direction == .sink { mixer.releasePad(pad) }
     }
 
     // MARK: Users
@@ -77,29 +76,13 @@ final class SpeakerMix: Sendable {
         return pad
     }
 
-    func release(_ pad: Pad) { mixer.releasePad(pad) }
+    func release(_ pad: Pad) { mixer.dismiss(pad) }
 
     /// Somebody leaves while the others go on: what he has said is mixed first. Where his stream waits in the mixer it can't
     /// be waited for.
     func drain(_ pad: Pad) {
-        guard pad.trySendEndOfStream() else { return mixer.releasePad(pad) }
-        letDrain(pad)
-    }
-
-    /// The end of what somebody has said is on its pad.
-    func letDrain(_ pad: Pad) {
-        release(where: \.isUsedUp)
-        draining.withLock { $0.append(pad) }
-    }
-
-    /// Lets go of those of the leavers' pads.
-    private func release(where isMeant: (Pad) -> Bool) {
-        let released = draining.withLock { pads in
-            let released = pads.filter(isMeant)
-            pads.removeAll { released.contains($0) }
-            return released
-        }
-        for pad in released { mixer.releasePad(pad) }
+        // A mixer that has ended takes nothing any more.
+        guard mixer.staticPad("src")?.hasEnded == false, pad.tryDepart() else { return mixer.dismiss(pad) }
     }
 
     /// Somebody leaves a live mix. audiomixer 1.22 ends when no pad is left that may bring more, and stands still when none is live;

@@ -27,7 +27,7 @@ extension VirtualSpeakerElement {
         input.turn(for: streamID, pad, in: self) { outlet, wasShared, isUsed in
             guard isUsed, !wasShared else { return disconnect(input, outlet, isShared: wasShared) }
             if delivery.liveness == true, let format = delivery.format { mix.keepGoing(format) }
-            mix.letDrain(outlet)
+            mix.drain(outlet)
         }
     }
 
@@ -35,7 +35,7 @@ extension VirtualSpeakerElement {
     func finish(_ remains: SpeakerInput.Remains) {
         besides("mg-leaver") { speaker in
             remains.finish(in: speaker)
-            speaker.mix.letDrain(remains.outlet)
+            speaker.mix.drain(remains.outlet)
         }
     }
 
