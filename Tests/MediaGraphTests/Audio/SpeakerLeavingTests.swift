@@ -86,6 +86,41 @@ import Testing
         pipeline.setState(.null)
     }
 
+    private final class FlushCount: PadTap, @unchecked Sendable {
+        let count = Atomic<Int>(0)
+        override func received(_ event: Event) -> Bool {
+            if case .flushStop = event { count.add(1, ordering: .relaxed) }
+            return true
+        }
+    }
+
+    @Test(
+        "EL-2 a seek after somebody has left reaches the mix, whether the stream had ended or not",
+        arguments: [true, false])
+    func seekAfterLeaving(hasEnded: Bool) throws {
+        let pipeline = try Pipeline(
+            parsing: """
+                virtualspeaker name=s backpressure=block handler=count ! fakesink name=sink
+                audiotestsrc samplesperbuffer=480 ! s.user_anna
+                audiotestsrc samplesperbuffer=480 num-buffers=\(hasEnded ? 100 : -1) name=bob ! s.user_bob
+                """)
+        let (flushes, speaker) = (FlushCount(), try #require(pipeline.element(named: "s")))
+        try #require(pipeline.element(named: "sink")?.staticPad("sink")).setTap(flushes)
+        pipeline.setState(.playing)
+        #expect(waitUntil { pipeline.isPlaying && NodeCounts(speaker)!.frames > 1000 })
+        let bob = try #require(pipeline.element(named: "bob"))
+        speaker.releasePad(try #require(speaker.staticPad("user_bob")))
+        bob.setState(.null)
+        pipeline.remove(bob)
+        let before = NodeCounts(speaker)!.frames
+        #expect(waitUntil { NodeCounts(speaker)!.frames > before + 1000 })
+        #expect(pipeline.seek(to: .milliseconds(100)))
+        #expect(waitUntil { flushes.count.load(ordering: .relaxed) == 1 })
+        let sought = NodeCounts(speaker)!.frames
+        #expect(waitUntil { NodeCounts(speaker)!.frames > sought + 1000 })
+        pipeline.setState(.null)
+    }
+
     private struct Callback: VirtualSpeaker {
         let shared: @Sendable () -> Void
         let log: Log<String>
