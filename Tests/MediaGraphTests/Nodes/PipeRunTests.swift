@@ -261,7 +261,7 @@ import Testing
 
     @Test("RP-4 a stream that is off before its receiver's thread has begun gives one on and one off")
     func shortStream() throws {
-        for _ in 0..<50 {
+        for round in 0..<50 {
             let recorder = Recorder()
             let element = try #require(Element(factory: "rawdatapipe"))
             try element.setProperty("backpressure", parsing: "drop-old")
@@ -275,6 +275,8 @@ import Testing
             harness.setLive(true)
             harness.setSourceCaps("video/x-raw,format=I420,width=16,height=16,framerate=30/1")
             harness.push([UInt8](repeating: 9, count: 16 * 16 * 3 / 2))
+            // Or just as that thread begins.
+            g_usleep(UInt(round % 10 * 20))
             harness.push(.custom(StreamStatus.event(on: false)))
             guard waitUntil({ recorder.log.all == ["on", "frame", "off"] }) else {
                 Issue.record("\(recorder.log.all)")

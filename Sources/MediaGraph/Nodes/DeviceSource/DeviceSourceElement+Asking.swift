@@ -37,7 +37,9 @@ extension DeviceSourceElement {
         _ question: @escaping @Sendable () throws(MediaGraphError) -> Answer, late: @escaping @Sendable () -> Void = {}
     ) throws(MediaGraphError) -> Answer {
         func hang() -> MediaGraphError {
-            .deviceGone(.init(label, expected: "an answer within \(milliseconds) ms", actual: "none: it hangs"))
+            // Whom nobody wants any more has had less time than that.
+            let actual = position.withLock { $0.isUnwanted } ? "none until it was stopped" : "none: it hangs"
+            return .deviceGone(.init(label, expected: "an answer within \(milliseconds) ms", actual: actual))
         }
         guard !isOpening || !position.withLock({ $0.isUnwanted }) else { throw hang() }
         let call = DeviceCall {

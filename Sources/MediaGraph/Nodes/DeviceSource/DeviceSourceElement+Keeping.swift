@@ -257,7 +257,8 @@ extension DeviceSourceElement {
         guard let chain = position.withLock({ $0.isOver ? nil : $0.chain }) else { return }
         let isSilent = chain.flow.silence >= DeviceSettings.endingPatience * 1_000_000
         guard isSilent, pad?.peer?.isTaking != true else { return position.withLock { $0.allowEnding() } }
-        leave(.deviceGone(.init(chain.label, expected: "the end of its stream", actual: "nothing: it hangs")))
+        let actual = chain.flow.hasBegun ? "nothing: it hangs" : "nothing yet"
+        leave(.deviceGone(.init(chain.label, expected: "the end of its stream", actual: actual)))
     }
 
     private func checkStall(_ milliseconds: UInt64) {

@@ -281,7 +281,8 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
     private func changeStatus(_ on: Bool) {
         guard on != isOn else { return }
         isOn = on
-        if on { status.turnedOn() } else { status.turnedOff() }
+        let stream = ObjectIdentifier(self)
+        if on { status.hold(for: stream) } else { status.release(for: stream) }
     }
 
     /// `auto` settings follow upstream, and hold for the run. Asked when the stream has a format, since videotestsrc and

@@ -5,14 +5,14 @@ import Synchronization
 final class PipeStatus: Sendable {
     private struct State: Sendable {
         /// The stream itself, and the receivers that haven't been told yet that it is off.
-        var on = 0
+        var holders: Set<ObjectIdentifier> = []
         var told = false
         /// A thread is posting, and looks again when it has.
         var isPosting = false
 
         mutating func next() -> Bool? {
-            guard !isPosting, told != (on > 0) else { return nil }
-            told = on > 0
+            guard !isPosting, told == holders.isEmpty else { return nil }
+            told = !holders.isEmpty
             isPosting = true
             return told
         }
@@ -23,15 +23,19 @@ final class PipeStatus: Sendable {
 
     init(owner: WeakElement) { self.owner = owner }
 
-    func turnedOn() { change { $0.on += 1 } }
-    func turnedOff() { change { $0.on -= 1 } }
+    /// For as long as anybody holds it the status is on. True when this one hasn't held it before.
+    @discardableResult
+    func hold(for holder: ObjectIdentifier) -> Bool { change { $0.insert(holder).inserted } }
 
-    private func change(_ body: (inout State) -> Void) {
-        state.withLock { body(&$0) }
+    func release(for holder: ObjectIdentifier) { _ = change { $0.remove(holder) } }
+
+    private func change<Result>(_ body: (inout Set<ObjectIdentifier>) -> Result) -> Result {
+        let result = state.withLock { body(&$0.holders) }
         // Not under the lock: whoever hears a message may do anything.
         while let on = state.withLock({ $0.next() }) {
             owner.post(StreamStatus.message(on: on))
             state.withLock { $0.isPosting = false }
         }
+        return result
     }
 }

@@ -1,7 +1,6 @@
 import CGStreamer
 import CMediaGraphABI
 import GStreamer
-import Synchronization
 
 /// What comes between a pipe's frames.
 enum PipeSignal: DeliverySignal {
@@ -58,8 +57,6 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
     private var current: Unmanaged<FramePlan>?
     private var planned: UInt = 0
     private var isOn = false
-    /// Whether the pipe's status waits for its being told that the stream is off.
-    private let holdsStatus = Atomic<Bool>(false)
     private var hasFailed = false
     /// With `on-error=drop`.
     private var lastFailure: MediaGraphError?
@@ -201,17 +198,11 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
         letStatusGo()
     }
 
-    /// True when it hasn't held it before. Any thread.
+    /// The pipe's status waits for its being told that the stream is off. True when it hasn't before. Any thread.
     @discardableResult
-    private func holdStatus() -> Bool {
-        guard !holdsStatus.exchange(true, ordering: .acquiringAndReleasing) else { return false }
-        pipe.status.turnedOn()
-        return true
-    }
+    private func holdStatus() -> Bool { pipe.status.hold(for: ObjectIdentifier(self)) }
 
-    private func letStatusGo() {
-        if holdsStatus.exchange(false, ordering: .acquiringAndReleasing) { pipe.status.turnedOff() }
-    }
+    private func letStatusGo() { pipe.status.release(for: ObjectIdentifier(self)) }
 
     private func fail(_ error: MediaGraphError) -> DeliveryOutcome {
         let text = "\(pipe.owner.name): handler \(consumer.name): \(error)"
