@@ -3,6 +3,9 @@ import CGStreamer
 // What GstAggregator, the base class of audiomixer and compositor, is told and asked.
 
 extension Pad {
+    /// Whether the aggregator has taken all that came into this pad of its, and its end.
+    public var isUsedUp: Bool { gst_aggregator_pad_is_eos(raw.assumingMemoryBound(to: GstAggregatorPad.self)) != 0 }
+
     /// What is upstream of this pad of an aggregator's may wait for as long as it takes: the aggregator keeps what comes early.
     /// Without, streams that can be kept waiting for different times make it doubt its latency.
     ///

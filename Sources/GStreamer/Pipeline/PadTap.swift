@@ -26,10 +26,7 @@ open class PadTap: @unchecked Sendable {
 
         fileprivate init?(_ event: UnsafeMutablePointer<GstEvent>) {
             switch event.pointee.type {
-            case GST_EVENT_STREAM_START:
-                let start = StreamStart(retaining: event)
-                guard start.id != Departure.name else { return nil }
-                self = .streamStart(start)
+            case GST_EVENT_STREAM_START: self = .streamStart(StreamStart(retaining: event))
             case GST_EVENT_CAPS:
                 var caps: UnsafeMutablePointer<GstCaps>?
                 gst_event_parse_caps(event, &caps)
@@ -116,6 +113,13 @@ extension Pad {
     /// Sends end-of-stream into a sink pad that nobody else feeds. False when it isn't taken, as in the midst of a flush.
     @discardableResult
     public func sendEndOfStream() -> Bool { gst_pad_send_event(pad, gst_event_new_eos()) != 0 }
+
+    /// The same, unless somebody is just feeding it: then false, since that may last.
+    public func trySendEndOfStream() -> Bool {
+        guard g_rec_mutex_trylock(&pad.pointee.stream_rec_lock) != 0 else { return false }
+        defer { g_rec_mutex_unlock(&pad.pointee.stream_rec_lock) }
+        return sendEndOfStream()
+    }
 
     /// Begins a flush of this sink pad, which nobody else feeds.
     public func sendFlushStart() { gst_pad_send_event(pad, gst_event_new_flush_start()) }

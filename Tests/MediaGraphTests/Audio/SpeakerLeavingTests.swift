@@ -1,3 +1,4 @@
+import CGStreamer
 import CMediaGraphABI
 import GStreamer
 import MediaGraphTesting
@@ -94,30 +95,79 @@ import Testing
         }
     }
 
-    @Test(
-        "EL-2 a seek after somebody has left reaches the mix, whether the stream had ended or not",
-        arguments: [true, false])
-    func seekAfterLeaving(hasEnded: Bool) throws {
+    @Test("EL-2 a seek right after somebody has left goes through", arguments: [State.paused, .playing], [0, 1, 500])
+    func seek(state: State, patience: UInt64) throws {
         let pipeline = try Pipeline(
             parsing: """
                 virtualspeaker name=s backpressure=block handler=count ! fakesink name=sink
                 audiotestsrc samplesperbuffer=480 ! s.user_anna
-                audiotestsrc samplesperbuffer=480 num-buffers=\(hasEnded ? 100 : -1) name=bob ! s.user_bob
+                audiotestsrc samplesperbuffer=480 name=bob ! s.user_bob
+                audiotestsrc samplesperbuffer=480 num-buffers=3 name=cem ! s.user_cem
                 """)
         let (flushes, speaker) = (FlushCount(), try #require(pipeline.element(named: "s")))
         try #require(pipeline.element(named: "sink")?.staticPad("sink")).setTap(flushes)
-        pipeline.setState(.playing)
-        #expect(waitUntil { pipeline.isPlaying && NodeCounts(speaker)!.frames > 1000 })
-        let bob = try #require(pipeline.element(named: "bob"))
-        speaker.releasePad(try #require(speaker.staticPad("user_bob")))
-        bob.setState(.null)
-        pipeline.remove(bob)
-        let before = NodeCounts(speaker)!.frames
-        #expect(waitUntil { NodeCounts(speaker)!.frames > before + 1000 })
+        pipeline.setState(state)
+        #expect(pipeline.waitForState(timeout: .seconds(60)).state == state)
+        if state == .playing { #expect(waitUntil { NodeCounts(speaker)!.frames > 100 + patience }) }
+        // One whose stream goes on, and one whose stream has ended.
+        for name in ["bob", "cem"] {
+            speaker.releasePad(try #require(speaker.staticPad("user_\(name)")))
+            let source = try #require(pipeline.element(named: name))
+            source.setState(.null)
+            pipeline.remove(source)
+        }
         #expect(pipeline.seek(to: .milliseconds(100)))
         #expect(waitUntil { flushes.count.load(ordering: .relaxed) == 1 })
+        pipeline.setState(.playing)
         let sought = NodeCounts(speaker)!.frames
         #expect(waitUntil { NodeCounts(speaker)!.frames > sought + 1000 })
+        pipeline.setState(.null)
+    }
+
+    @Test("SP-3 the only user of a mix that isn't live may leave; it goes on with whoever comes next")
+    func onlyOne() throws {
+        let pipeline = try Pipeline(
+            parsing: "audiotestsrc name=anna ! virtualspeaker name=s backpressure=block handler=count")
+        let speaker = try #require(pipeline.element(named: "s"))
+        pipeline.setState(.playing)
+        #expect(waitUntil { pipeline.isPlaying && NodeCounts(speaker)!.frames > 500 })
+        speaker.releasePad(try #require(speaker.staticPad("user_0")))
+        let anna = try #require(pipeline.element(named: "anna"))
+        anna.setState(.null)
+        pipeline.remove(anna)
+        let bob = try Element(parsing: "audiotestsrc ! identity")
+        pipeline.add(bob)
+        #expect(bob.staticPad("src")!.link(to: try #require(speaker.requestPad("user_bob"))))
+        bob.syncState()
+        let before = NodeCounts(speaker)!.frames
+        #expect(waitUntil { NodeCounts(speaker)!.frames > before + 500 })
+        pipeline.setState(.null)
+    }
+
+    @Test("EL-1 somebody who leaves while the graph stops holds up no later run")
+    func leavesInStop() throws {
+        let pipeline = try Pipeline(
+            parsing: """
+                virtualspeaker name=s backpressure=block handler=count
+                audiotestsrc samplesperbuffer=480 ! s.user_anna
+                """)
+        let speaker = try #require(pipeline.element(named: "s"))
+        for round in 0..<50 {
+            let bob = try Element(parsing: "audiotestsrc samplesperbuffer=480 ! capsfilter caps=audio/x-raw,format=S24LE")
+            pipeline.add(bob)
+            let pad = try #require(speaker.requestPad("user_bob"))
+            #expect(bob.staticPad("src")!.link(to: pad))
+            pipeline.setState(.playing)
+            #expect(waitUntil { pipeline.isPlaying && NodeCounts(speaker)!.frames > 50 }, "\(round)")
+            let leaver = NativeThread("leaver") {
+                g_usleep(UInt(round * 20))
+                speaker.releasePad(pad)
+            }
+            pipeline.setState(.ready)
+            leaver.join()
+            bob.setState(.null)
+            pipeline.remove(bob)
+        }
         pipeline.setState(.null)
     }
 

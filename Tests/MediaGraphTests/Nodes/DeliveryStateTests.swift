@@ -24,7 +24,7 @@ import Testing
         func release(_ hold: DeliveryHolds) -> Bool { state.release(hold) }
         func leave(_ outcome: DeliveryOutcome) { state.leave(outcome) }
         func hasEnded() -> Bool { state.hasEnded }
-        func enterLast() -> Bool { state.enterLast(on: 1) }
+        func enterLast() -> Bool { state.enterLast(on: 1) == true }
         func isQuiet(for thread: UInt) -> Bool { state.isQuiet(for: thread) }
 
         /// What becomes of a signal.

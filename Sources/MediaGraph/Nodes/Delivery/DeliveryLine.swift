@@ -52,7 +52,7 @@ final class DeliveryLine<Receiver: DeliveryReceiver>: Sendable {
     /// hear of the end.
     func stop(_ last: () -> Void) {
         join()
-        if monitor.withLock({ $0.enterLast(on: currentThread()) }) {
+        if monitor.wait({ $0.enterLast(on: currentThread()) }) == true {
             last()
             leave(.passed)
         }

@@ -186,10 +186,12 @@ struct DeliveryState<Frame: Sendable, Signal: DeliverySignal> {
 
     // MARK: Callbacks in flight
 
-    /// For the end of a run, when nothing else delivers. False when nobody is to hear of it.
-    mutating func enterLast(on thread: UInt) -> Bool {
+    /// For the end of a run, when no frames come any more. False when nobody is to hear of it; `nil` while somebody still hears of
+    /// something else.
+    mutating func enterLast(on thread: UInt) -> Bool? {
         switch phase {
         case .armed, .open, .failed:
+            guard isQuiet(for: thread) else { return nil }
             caller = thread
             return true
         case .idle, .ended, .cancelled: return false

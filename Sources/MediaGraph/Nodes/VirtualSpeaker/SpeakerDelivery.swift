@@ -64,10 +64,13 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
     func start(_ settings: SpeakerSettings, _ consumer: AudioConsumerHandle?, _ format: Format) {
         statistics.reset()
         self.format = format
-        self.consumer = consumer
         told = [:]
         (hasFailed, hasFinished, isLive) = (false, false, false)
-        held.withLock { $0 = [] }
+        held.withLock {
+            $0 = []
+            // Whoever leaves just now interrupts it under the lock.
+            self.consumer = consumer
+        }
         run.withLock { $0 = Run(phase: .armed, settings: settings) }
         consumer?.start(.block, maxFrames: Int(settings.maxFrames))
         line.arm { consumer?.resume() }
@@ -99,7 +102,7 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
         line.stop { _ = tell(.end) }
         line.close()
         run.withLock { $0.phase = .stopped }
-        consumer = nil
+        held.withLock { _ in consumer = nil }
     }
 
     // MARK: From the taps, on the streaming threads

@@ -24,6 +24,8 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
         /// The mixer's pad, or that of the end of a shared stream.
         var outlet: Pad?
         var isReleased = false
+        /// Somebody takes it away, or has: a stop, or who leaves.
+        var isTakenAway = false
     }
 
     /// Samples become the nearest value of the other format, and the same ones always the same: no dither.
@@ -35,6 +37,7 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
     private let padUser: SpeakerUser
     private let delivery: SpeakerDelivery
     private let changed: @Sendable () -> Void
+    private let flushBegins: @Sendable () -> Void
     private let chain = Mutex(Chain())
     private let ending = Atomic<Bool>(false)
     private let leaving = Atomic<Bool>(false)
@@ -48,14 +51,17 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
     /// Its stream goes another way from now on: the end of the old way isn't the stream's.
     private var isTurning = false
 
-    /// `changed` runs on the streaming thread: it has begun to bring buffers, or brings no more.
+    /// `changed` runs on the streaming thread: it has begun to bring buffers, or brings no more. `flushBegins` runs on any, before
+    /// the mixer has the flush.
     init(
-        padName: String, isShared: Bool, _ delivery: SpeakerDelivery, changed: @escaping @Sendable () -> Void
+        padName: String, isShared: Bool, _ delivery: SpeakerDelivery, changed: @escaping @Sendable () -> Void,
+        flushBegins: @escaping @Sendable () -> Void
     ) {
         isSharePad = isShared
         share = Atomic(isShared)
         self.delivery = delivery
         self.changed = changed
+        self.flushBegins = flushBegins
         padUser = SpeakerUser(padName: padName)
     }
 
@@ -186,35 +192,40 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
             else { return nil }
             pad.setTarget(nil)
             guard !inlet.isTaking else { return nil }
-            defer { chain = Chain(isReleased: true) }
+            defer { chain = Chain(isReleased: true, isTakenAway: true) }
             return Remains(input: self, inlet: inlet, elements: chain.elements, outlet: outlet)
         }
     }
 
-    /// Takes the chain away; after data flow has ended, or to end it. `free` has the outlet when nothing leads there any more.
+    /// Takes the chain away; after data flow has ended, or to end it. `free` has the outlet before anything else goes, so that
+    /// nobody waits there.
     func disconnect(_ pad: GhostPad, in bin: BinElement, isReleased: Bool, _ free: (Pad) -> Void) {
+        let isFirst = chain.withLock { chain in
+            if isReleased { chain.isReleased = true }
+            defer { chain.isTakenAway = true }
+            return !chain.isTakenAway
+        }
+        guard isFirst else {
+            if isReleased { bin.remove(pad) }
+            return
+        }
         // Its thread may wait for another's callback, from which this may be called, or that stands still because nobody reads.
         leaving.store(true, ordering: .releasing)
         delivery.hold(for: ObjectIdentifier(self))
         defer { delivery.release(for: ObjectIdentifier(self)) }
-        let outlet = chain.withLock { chain -> Pad? in
-            chain.isReleased = isReleased
-            return chain.outlet.take()
-        }
-        // Nobody waits there.
-        if let outlet, outlet.isTaking { outlet.sendFlushStart() }
+        if let outlet = chain.withLock({ $0.outlet.take() }) { free(outlet) }
         if isReleased { bin.remove(pad) } else { pad.setTarget(nil) }
         let elements = chain.withLock { chain in
-            defer { chain = Chain(isReleased: isReleased) }
+            defer { chain = Chain(isReleased: chain.isReleased, isTakenAway: true) }
             return chain.elements
         }
         for element in elements { bin.remove(element) }
-        if let outlet { free(outlet) }
         leaving.store(isReleased, ordering: .releasing)
         end()
         segment = Segment.undefined
         hasBegun = false
         ending.store(false, ordering: .releasing)
+        chain.withLock { $0.isTakenAway = $0.isReleased }
     }
 
     /// The stream is over, for whoever hears it.
@@ -243,6 +254,8 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
     override func received(_ event: Event) -> Bool {
         switch event {
         case .streamStart(let start):
+            // Whoever leaves as his stream begins: behind the end of his pad the mixer would wait for it.
+            guard !chain.withLock({ $0.isReleased }) else { return false }
             if let channel, channel.streamStart?.id != start.id { end() }
             ending.store(false, ordering: .releasing)
             _ = begin(start)
@@ -253,9 +266,9 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
             guard !isTurning else { break }
             ending.store(true, ordering: .releasing)
             changed()
-        // Whoever leaves is freed, and the stream isn't flushed.
-        case .flushStart where leaving.load(ordering: .acquiring): break
-        case .flushStart: delivery.flushStarted(ObjectIdentifier(self), flushed.withLock { $0 })
+        case .flushStart:
+            delivery.flushStarted(ObjectIdentifier(self), flushed.withLock { $0 })
+            flushBegins()
         case .flushStop:
             ending.store(false, ordering: .releasing)
             delivery.release(for: ObjectIdentifier(self))

@@ -17,20 +17,27 @@ final class SpeakerMix: Sendable {
     private let delivered: Element
     private let tee: Element
     private let end: SpeakerEnd
-    /// Keeps a live mix going when everybody has left.
-    private let keeper = Mutex<Pad?>(nil)
+    /// Pads of the mixer's behind which is nobody any more.
+    private struct Abandoned {
+        let format: Caps
+        /// Keeps a live mix going when everybody has left.
+        var keeper: Pad?
+        /// Of users who have left: what they said last is still to be mixed.
+        var draining: [Pad] = []
+    }
+    /// `nil` outside a run, which has to begin without any.
+    private let abandoned = Mutex<Abandoned?>(nil)
 
     init(in bin: ElementInstance) {
-        func make(_ factory: String, _ properties: [(String, String)] = []) -> Element {
-            guard let element = Element(factory: factory) else {
+        func make(_ factory: String, _ properties: [(String, String)] = [], _ made: Element? = nil) -> Element {
+            guard let element = made ?? Element(factory: factory) else {
                 preconditionFailure("the element \(factory) is missing: install gstreamer1.0-plugins-base")
             }
             for (name, value) in properties { try? element.setProperty(name, parsing: value) }
             bin.add(element)
             return element
         }
-        mixer = make("audiomixer", [("ignore-inactive-pads", "true")])
-        mixer.releasesDeparted()
+        mixer = make("audiomixer", [("ignore-inactive-pads", "true")], .audioMixer())
         mixed = make("capsfilter")
         let converter = make("audioconvert", SpeakerInput.exactConversion)
         delivered = make("capsfilter")
@@ -48,6 +55,7 @@ final class SpeakerMix: Sendable {
     // MARK: The run
 
     func start(_ format: AudioInfo, _ settings: SpeakerSettings) {
+        abandoned.withLock { $0 = Abandoned(format: format.caps) }
         try? mixer.setProperty("latency", to: settings.latency)
         try? mixer.setProperty("min-upstream-latency", to: settings.minUpstreamLatency)
         let rest = "rate=\(format.rate), channels=\(format.channels), layout=interleaved"
@@ -61,9 +69,10 @@ final class SpeakerMix: Sendable {
     func becomeLive() { try? mixer.setProperty("start-time-selection", parsing: "first") }
 
     func stop() {
-        keeper.withLock { $0 = nil }
         // What wasn't mixed never will be, and a pad that nobody feeds would hold up the next run.
-        for pad in mixer.pads where pad.direction == .sink { mixer.releasePad(pad) }
+        guard let abandoned = abandoned.withLock({ $0.take() }) else { return }
+        for pad in abandoned.draining { mixer.releasePad(pad) }
+        if let keeper = abandoned.keeper { mixer.releasePad(keeper) }
     }
 
     // MARK: Users
@@ -76,29 +85,49 @@ final class SpeakerMix: Sendable {
         return pad
     }
 
-    func release(_ pad: Pad) { mixer.dismiss(pad) }
+    func release(_ pad: Pad) { mixer.releasePad(pad) }
 
     /// Somebody leaves while the others go on: what he has said is mixed first. Where his stream waits in the mixer it can't
     /// be waited for.
     func drain(_ pad: Pad) {
-        // A mixer that has ended takes nothing any more.
-        guard mixer.staticPad("src")?.hasEnded == false, pad.tryDepart() else { return mixer.dismiss(pad) }
+        guard pad.hasEnded || pad.trySendEndOfStream() else { return mixer.releasePad(pad) }
+        letDrain(pad)
+    }
+
+    /// The end of what somebody has said is on its pad.
+    func letDrain(_ pad: Pad) {
+        guard abandoned.withLock({ $0?.draining.append(pad) }) != nil else { return mixer.releasePad(pad) }
+        release(where: \.isUsedUp)
+    }
+
+    /// What leavers have said isn't waited for any more. Before a seek's flush comes to the mixer, which flushes when all its pads
+    /// do; theirs nobody feeds.
+    func releaseDraining() { release { _ in true } }
+
+    /// Lets go of those of the leavers' pads.
+    private func release(where isMeant: (Pad) -> Bool) {
+        let released = abandoned.withLock { abandoned in
+            let released = abandoned?.draining.filter(isMeant) ?? []
+            abandoned?.draining.removeAll { released.contains($0) }
+            return released
+        }
+        for pad in released { mixer.releasePad(pad) }
     }
 
     /// Somebody leaves a live mix. audiomixer 1.22 ends when no pad is left that may bring more, and stands still when none is live;
     /// this one is, and may for ever.
-    func keepGoing(_ format: SpeakerDelivery.Format) {
-        keeper.withLock { keeper in
-            guard keeper == nil, let now = mixer.currentRunningTime, let pad = mixer.requestPad("sink_%u") else {
-                return
-            }
-            pad.beginSilence("virtualspeaker/keeper", format.caps, at: now, duration: .milliseconds(10))
-            keeper = pad
+    func keepGoing() {
+        abandoned.withLock { abandoned in
+            guard let format = abandoned?.format, abandoned?.keeper == nil, let now = mixer.currentRunningTime,
+                let pad = mixer.requestPad("sink_%u")
+            else { return }
+            pad.beginSilence("virtualspeaker/keeper", format, at: now, duration: .milliseconds(10))
+            abandoned?.keeper = pad
         }
     }
 
     /// The last has ended.
-    func letEnd() { _ = keeper.withLock { $0?.sendEndOfStream() } }
+    func letEnd() { _ = abandoned.withLock { $0?.keeper?.sendEndOfStream() } }
 
     /// Nobody ever came, and nobody will.
     func endUnheard() { mixed.staticPad("sink")?.sendEndOfStream() }

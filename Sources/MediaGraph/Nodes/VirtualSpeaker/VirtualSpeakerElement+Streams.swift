@@ -26,8 +26,8 @@ extension VirtualSpeakerElement {
         guard isRunning else { return }
         input.turn(for: streamID, pad, in: self) { outlet, wasShared, isUsed in
             guard isUsed, !wasShared else { return disconnect(input, outlet, isShared: wasShared) }
-            if delivery.liveness == true, let format = delivery.format { mix.keepGoing(format) }
-            mix.drain(outlet)
+            if delivery.liveness == true { mix.keepGoing() }
+            mix.letDrain(outlet)
         }
     }
 

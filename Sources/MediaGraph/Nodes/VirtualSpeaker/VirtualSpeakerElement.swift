@@ -218,6 +218,8 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
         }
         let input = SpeakerInput(padName: padName, isShared: isShared, delivery) { [instance] in
             ElementClass.implementation(of: instance.element, as: Self.self).inputChanged(padName)
+        } flushBegins: { [instance] in
+            ElementClass.implementation(of: instance.element, as: Self.self).mix.releaseDraining()
         }
         return addSinkPad(padName, template: template) { pad in
             state.withLock { state in
@@ -260,9 +262,7 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
         }
         if found.isSource { return mix.releaseSource(pad, in: self) }
         guard let input = found.input else { return }
-        if isRunning, delivery.liveness == true, !input.isShared, let format = delivery.format {
-            mix.keepGoing(format)
-        }
+        if isRunning, delivery.liveness == true, !input.isShared { mix.keepGoing() }
         // The last one's end would be that of a mix that isn't live; somebody may come yet.
         let othersGoOn = delivery.liveness == true || state.withLock { $0.users.contains { !$0.hasEnded } }
         let isMissed = isRunning && othersGoOn && !input.isShared
@@ -332,7 +332,7 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
     private func inputChanged(_ padName: String) {
         findOutLiveness(orAssume: false)
         guard let input = state.withLock({ $0.inputs[padName]?.input }), input.hasEnded else { return }
-        if delivery.liveness == true, !input.isShared, let format = delivery.format { mix.keepGoing(format) }
+        if delivery.liveness == true, !input.isShared { mix.keepGoing() }
         endIfAllHave()
     }
 
