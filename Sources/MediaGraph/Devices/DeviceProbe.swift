@@ -5,7 +5,9 @@ import GStreamer
 package enum DeviceProbe {
     /// Those of one provider.
     static func devices(_ devices: [Device]) -> [MediaDevice] {
-        let nodes = devices.compactMap { $0.properties?["node.name"] as String? }
+        // Programs' streams aren't meant where a device is: one that reads a camera may have its name.
+        let nodes = devices.filter { kind($0.deviceClass) != nil }
+            .compactMap { $0.properties?["node.name"] as String? }
         return devices.compactMap { device($0, among: nodes) }
     }
 

@@ -155,6 +155,8 @@ struct HandlerCheck: DescriptionCheck {
         switch places.first?.kinds.first {
         // A device's sound passes without one.
         case .microphone where element.isFed, .audioProcessor where element.isFed: return []
+        // Somebody has the mix.
+        case .audioConsumer where !element.sourcePads.isEmpty: return []
         case .source, .microphone, .audioProcessor: what = "\(element.factory) sends nothing without a handler"
         case .consumer: what = "nobody gets the frames of a rawdatapipe without a handler"
         case .observer: what = "nobody sees the frames of a frameobserver without a handler"

@@ -153,7 +153,8 @@ import Testing
                 """)
         let speaker = try #require(pipeline.element(named: "s"))
         for round in 0..<50 {
-            let bob = try Element(parsing: "audiotestsrc samplesperbuffer=480 ! capsfilter caps=audio/x-raw,format=S24LE")
+            let bob = try Element(
+                parsing: "audiotestsrc samplesperbuffer=480 ! capsfilter caps=audio/x-raw,format=S24LE")
             pipeline.add(bob)
             let pad = try #require(speaker.requestPad("user_bob"))
             #expect(bob.staticPad("src")!.link(to: pad))

@@ -74,6 +74,9 @@ import Testing
         #expect(found.map(\.severity) == [.warning, .warning])
         #expect(found.map(\.range.column) == [1, 30])
         #expect(try Graph.diagnose("videotestsrc ! rawdatapipe handler=count").isEmpty)
+        // Somebody has the mix.
+        #expect(try Graph.diagnose("audiotestsrc ! virtualspeaker").map(\.severity) == [.warning])
+        #expect(try Graph.diagnose("audiotestsrc ! virtualspeaker ! fakesink").isEmpty)
     }
 
     @Test("GR-5 checking touches no file: none is made, emptied or needed")
