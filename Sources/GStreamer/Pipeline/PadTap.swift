@@ -2,8 +2,8 @@ import CGStreamer
 
 /// What stands at a pad and sees all that comes in before the pad's element has it. Set with `Pad.setTap`.
 ///
-/// A list of buffers comes one by one. Calls are on the streaming thread, the pad's stream lock held, but for flushes. A class, not a protocol: a call through an
-/// existential takes more for each buffer.
+/// A list of buffers comes one by one. Calls are on the streaming thread, the pad's stream lock held, but for flushes. A class, not
+/// a protocol: a call through an existential takes more for each buffer.
 ///
 /// `@unchecked Sendable`: it has no state of its own; a subclass says what guards its.
 open class PadTap: @unchecked Sendable {

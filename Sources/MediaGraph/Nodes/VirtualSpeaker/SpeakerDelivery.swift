@@ -6,7 +6,8 @@ import Synchronization
 /// a bounded queue on a thread of its own where it may not.
 ///
 /// `@unchecked Sendable`: the run is behind a lock, `told`, `hasFailed` and `afterCallback` belong to the one thread that is in a
-/// callback, or to the change of state while no data flows.
+/// callback, or to the change of state while no data flows; that sets `consumer`, behind the lock of `held` for those who leave
+/// meanwhile.
 final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
     struct Block: Sendable {
         let channel: SpeakerChannel

@@ -213,13 +213,16 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
         leaving.store(true, ordering: .releasing)
         delivery.hold(for: ObjectIdentifier(self))
         defer { delivery.release(for: ObjectIdentifier(self)) }
-        if let outlet = chain.withLock({ $0.outlet.take() }) { free(outlet) }
+        let outlet = chain.withLock { $0.outlet.take() }
+        if let outlet { free(outlet) }
         if isReleased { bin.remove(pad) } else { pad.setTarget(nil) }
         let elements = chain.withLock { chain in
             defer { chain = Chain(isReleased: chain.isReleased, isTakenAway: true) }
             return chain.elements
         }
         for element in elements { bin.remove(element) }
+        // A stream that was just beginning has taken back the end that `free` may have sent, and the mixer would wait for it.
+        if isReleased, let outlet, !outlet.hasEnded { outlet.sendEndOfStream() }
         leaving.store(isReleased, ordering: .releasing)
         end()
         segment = Segment.undefined
@@ -254,8 +257,6 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
     override func received(_ event: Event) -> Bool {
         switch event {
         case .streamStart(let start):
-            // Whoever leaves as his stream begins: behind the end of his pad the mixer would wait for it.
-            guard !chain.withLock({ $0.isReleased }) else { return false }
             if let channel, channel.streamStart?.id != start.id { end() }
             ending.store(false, ordering: .releasing)
             _ = begin(start)
