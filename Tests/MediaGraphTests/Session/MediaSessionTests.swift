@@ -198,6 +198,15 @@ import Testing
         await bob.stop()
     }
 
+    /// As they come.
+    private func warnings(of graph: Graph) -> Log<String> {
+        let log = Log<String>()
+        Task { [events = graph.events] in
+            for await event in events { if case .warning(let problem) = event { log.add("\(problem)") } }
+        }
+        return log
+    }
+
     @Test(
         "SE-4 a pipe that can't take a user's stream is warned of by name; its graph and the user's other readers go on"
     )
@@ -210,7 +219,7 @@ import Testing
             """)
         let log = Log<String>()
         try reader.rawDataPipe("carol").attach(Recorder(log: log))
-        let events = reader.events
+        let warnings = warnings(of: reader)
         try await reader.start()
         let (bob, bobs) = try publisher("bob", room: room)
         let (carol, carols) = try publisher("carol", room: room)
@@ -221,15 +230,15 @@ import Testing
             try Self.send(carols)
             #expect(waitUntil { log.all.count == count + 1 })
         }
-        for graph in [reader, bob, carol] { await graph.stop() }
-        var warnings: [String] = []
-        for await event in events { if case .warning(let problem) = event { warnings.append("\(problem)") } }
         #expect(
-            warnings.contains {
-                $0.contains("call.video_bob has nothing of bob: bob sends format=")
-                    && $0.hasSuffix(
-                        "what is linked to this pad takes format=GRAY8: put videoconvert ! videoscale in between")
-            }, "\(warnings)")
+            waitUntil {
+                warnings.all.contains {
+                    $0.contains("call.video_bob has nothing of bob: bob sends format=")
+                        && $0.hasSuffix(
+                            "what is linked to this pad takes format=GRAY8: put videoconvert ! videoscale in between")
+                }
+            }, "\(warnings.all)")
+        for graph in [reader, bob, carol] { await graph.stop() }
     }
 
     @Test("SE-4 another user's encoded stream costs a pipe that takes raw video that stream alone, and is a warning")
@@ -242,7 +251,7 @@ import Testing
             """)
         let log = Log<String>()
         try reader.rawDataPipe("carol").attach(Recorder(log: log))
-        let events = reader.events
+        let warnings = warnings(of: reader)
         try await reader.start()
         let bob = try Graph(
             """
@@ -257,12 +266,11 @@ import Testing
             try Self.send(carols)
             #expect(waitUntil { log.all.count == count + 1 })
         }
-        for graph in [reader, bob, carol] { await graph.stop() }
-        var warnings: [String] = []
-        for await event in events { if case .warning(let problem) = event { warnings.append("\(problem)") } }
         let expected =
             "call.video_bob has nothing of bob: bob sends video/x-vp8, what is linked to this pad takes video/x-raw: put decodebin in between"
-        #expect(warnings.count { $0.contains(expected) } == 1, "\(warnings)")
+        #expect(waitUntil { warnings.all.contains { $0.contains(expected) } }, "\(warnings.all)")
+        for graph in [reader, bob, carol] { await graph.stop() }
+        #expect(warnings.all.count { $0.contains(expected) } == 1, "\(warnings.all)")
     }
 
     @Test("SE-1 a second user of one name is refused with the name, and may come when the first has gone")
