@@ -2,16 +2,16 @@ import CGStreamer
 
 extension Element {
     /// An `audiomixer` whose pads may be released at any moment, from any thread; `nil` where there is no audiomixer
-    /// (gstreamer1.0-plugins-base).
+    /// (gstreamer1.0-plugins-base). What hears its messages as they are posted must not wait for who releases a pad.
     public static func audioMixer() -> Element? {
         guard AudioMixer.parentType != 0 else { return nil }
-        return try? ElementClass.make(AudioMixer.self)
+        do { return try ElementClass.make(AudioMixer.self) } catch { preconditionFailure("\(error)") }
     }
 }
 
 /// audioaggregator 1.22 lets go of its locks while it mixes a pad's buffer, and holds neither the pad nor its place in the list
 /// of them: a pad that is released just then is used when it has been freed. Here its release waits until nothing is being mixed,
-/// which takes as long as one block does; not while the mix is pushed, which may take for ever.
+/// which takes as long as a block or a few; not while the mix is pushed, which may take for ever.
 private final class AudioMixer: ElementImplementation, ParentClass, @unchecked Sendable {
     // `@unchecked Sendable`: a lock that lives as long as the element.
     private let mixing = UnsafeMutablePointer<GRecMutex>.allocate(capacity: 1)
@@ -34,6 +34,7 @@ private final class AudioMixer: ElementImplementation, ParentClass, @unchecked S
     }
 
     static let parentType: GType = {
+        GStreamerRuntime.initialize()
         guard let factory = gst_element_factory_find("audiomixer") else { return 0 }
         defer { gst_object_unref(UnsafeMutableRawPointer(factory)) }
         // Its plugin registers the type.

@@ -12,14 +12,18 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct SpeakerLeavingTests {
     init() throws { try Nodes.register() }
 
-    @Test("SP-3 what those who leave said last is mixed, one or two at once", arguments: [1, 2])
+    @Test(
+        "SP-3 what those who leave said last is mixed, one or two at once, and another's flush takes none of it",
+        arguments: [1, 2])
     func lastWords(leavers: Int) throws {
         let users = ["anna", "bob", "cem"]
         let samples = (0..<3).map { noiseSamples(480 * 4, seed: UInt64($0 + 1)) }
         let room = try SpeakerRoom()
-        for user in ["bob", "cem", "dave"] { room.join(user) }
-        // Dave is two blocks behind: the third waits in the mixer.
-        for index in 0..<2 { room.say("dave", [Int16](repeating: 0, count: 480)[...], block: index) }
+        for user in ["bob", "cem", "dave", "eve"] { room.join(user) }
+        // Dave and Eve are two blocks behind: the third waits in the mixer.
+        for index in 0..<2 {
+            for user in ["dave", "eve"] { room.say(user, [Int16](repeating: 0, count: 480)[...], block: index) }
+        }
         for index in 0..<3 {
             for (number, user) in users.enumerated() {
                 room.say(user, samples[number][index * 480..<(index + 1) * 480], block: index)
@@ -28,6 +32,8 @@ import Testing
         }
         #expect(waitUntil { room.notes.mixed.count >= 960 })
         for user in users.prefix(leavers) { room.leave(user) }
+        room.push("eve", .flushStart)
+        room.push("eve", .flushStop)
         room.say("cem", samples[2][3 * 480..<4 * 480], block: 3)
         room.clock.advance(by: .milliseconds(100))
         #expect(waitUntil { room.notes.mixed.count >= 480 * 4 })
@@ -53,6 +59,18 @@ import Testing
         let before = NodeCounts(speaker)!.frames
         #expect(waitUntil { NodeCounts(speaker)!.frames > before + 1000 })
         await graph.stop()
+    }
+
+    @Test("SP-3 who leaves unheard doesn't decide whether the mix is live")
+    func unheard() throws {
+        let pipeline = try Pipeline(parsing: "virtualspeaker name=s handler=count appsrc ! s.user_anna")
+        let speaker = try #require(pipeline.element(named: "s"))
+        let node = ElementClass.implementation(of: speaker.element, as: VirtualSpeakerElement.self)
+        pipeline.setState(.playing)
+        #expect(waitUntil { pipeline.isPlaying })
+        speaker.releasePad(try #require(speaker.staticPad("user_anna")))
+        #expect(node.delivery.liveness == nil)
+        pipeline.setState(.null)
     }
 
     @Test("SP-3 users may leave at any moment of a mix that never pauses")

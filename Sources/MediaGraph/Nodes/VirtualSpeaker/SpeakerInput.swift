@@ -264,7 +264,8 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
         case .endOfStream:
             guard !withholdsEnd.load(ordering: .acquiring) else { return false }
             end()
-            guard !isTurning else { break }
+            // Nor is the end of who leaves.
+            guard !isTurning, !leaving.load(ordering: .acquiring) else { break }
             ending.store(true, ordering: .releasing)
             changed()
         case .flushStart:

@@ -96,7 +96,9 @@ final class SpeakerMix: Sendable {
 
     /// The end of what somebody has said is on its pad.
     func letDrain(_ pad: Pad) {
-        guard abandoned.withLock({ $0?.draining.append(pad) }) != nil else { return mixer.releasePad(pad) }
+        guard pad.hasEnded, abandoned.withLock({ $0?.draining.append(pad) }) != nil else {
+            return mixer.releasePad(pad)
+        }
         release(where: \.isUsedUp)
     }
 

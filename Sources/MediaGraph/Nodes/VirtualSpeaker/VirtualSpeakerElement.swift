@@ -219,7 +219,7 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
         let input = SpeakerInput(padName: padName, isShared: isShared, delivery) { [instance] in
             ElementClass.implementation(of: instance.element, as: Self.self).inputChanged(padName)
         } flushBegins: { [instance] in
-            ElementClass.implementation(of: instance.element, as: Self.self).mix.releaseDraining()
+            ElementClass.implementation(of: instance.element, as: Self.self).inputFlushed()
         }
         return addSinkPad(padName, template: template) { pad in
             state.withLock { state in
@@ -266,7 +266,8 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
         // The last one's end would be that of a mix that isn't live; somebody may come yet.
         let othersGoOn = delivery.liveness == true || state.withLock { $0.users.contains { !$0.hasEnded } }
         let isMissed = isRunning && othersGoOn && !input.isShared
-        if isMissed, let remains = input.takeRemains(pad) {
+        // What a resampler holds is given on a thread of its own; a seek meanwhile, as of files, would find nobody there.
+        if isMissed, delivery.liveness == true, let remains = input.takeRemains(pad) {
             removeWhileRunning(pad)
             finish(remains)
         } else {
@@ -328,6 +329,9 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
         if isLive { mix.becomeLive() }
         delivery.open(isLive: isLive)
     }
+
+    /// A seek, as of files; what is live doesn't seek, and one user's flush takes nobody else's last words.
+    private func inputFlushed() { if delivery.liveness != true { mix.releaseDraining() } }
 
     private func inputChanged(_ padName: String) {
         findOutLiveness(orAssume: false)
