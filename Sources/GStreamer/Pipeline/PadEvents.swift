@@ -6,12 +6,19 @@ extension Pad {
         case flushStart, flushStop
         /// Downstream wants to negotiate anew.
         case reconfigure
+        /// How long after their timestamps sinks render buffers.
+        case latency(ClockTime)
 
         fileprivate init?(_ event: UnsafeMutablePointer<GstEvent>) {
             switch event.pointee.type {
             case GST_EVENT_FLUSH_START: self = .flushStart
             case GST_EVENT_FLUSH_STOP: self = .flushStop
             case GST_EVENT_RECONFIGURE: self = .reconfigure
+            case GST_EVENT_LATENCY:
+                var latency: GstClockTime = 0
+                gst_event_parse_latency(event, &latency)
+                guard let latency = ClockTime(raw: latency) else { return nil }
+                self = .latency(latency)
             default: return nil
             }
         }

@@ -29,6 +29,10 @@ open class PushSource: ElementImplementation, ParentClass, @unchecked Sendable {
             let node = PushSource.of(element!)
             switch event!.pointee.type {
             case GST_EVENT_RECONFIGURE: node.downstreamReconfigured()
+            case GST_EVENT_LATENCY:
+                var latency: GstClockTime = 0
+                gst_event_parse_latency(event, &latency)
+                if let latency = ClockTime(raw: latency) { node.latencyDecided(latency) }
             case GST_EVENT_CUSTOM_UPSTREAM where gst_video_event_is_force_key_unit(event) != 0:
                 var time: GstClockTime = 0
                 gst_video_event_parse_upstream_force_key_unit(event, &time, nil, nil)
@@ -143,6 +147,9 @@ open class PushSource: ElementImplementation, ParentClass, @unchecked Sendable {
 
     /// Downstream asks to negotiate anew (RECONFIGURE). Any thread.
     open func downstreamReconfigured() {}
+
+    /// How long after their timestamps sinks render buffers (LATENCY, which the pipeline distributes). Any thread.
+    open func latencyDecided(_ latency: ClockTime) {}
 
     /// Downstream asks for a key frame (`GstForceKeyUnit`) from that running time on; `nil` for as soon as can be. True when it
     /// will come. Any thread.

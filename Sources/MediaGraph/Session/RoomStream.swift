@@ -72,6 +72,9 @@ final class RoomStream: Sendable {
     /// Whoever comes now comes in the midst of it.
     private var isEncodedAndOn: Bool { state.withLock { $0.isOn && $0.format?.isEncoded == true } }
 
+    /// Buffers so far, whoever published them.
+    var bufferCount: UInt64 { state.withLock { $0.count } }
+
     /// `nil` while its user isn't there, or hasn't sent.
     var format: StreamFormat? { state.withLock { $0.format } }
 

@@ -140,6 +140,7 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
             case .negotiate:
                 showAnew()
                 reader.setDemand(shown.demand)
+            case .memoryFull: warnOfLatency()
             case .idle: bridge()
             case .flush: return .flushing
             case .end: return .endOfStream
@@ -252,6 +253,17 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         }
         negotiate()
         if demand != shown.demand { announce(format) }
+    }
+
+    override func latencyDecided(_ latency: ClockTime) { reader.withLock { $0 }?.setGraphLatency(latency) }
+
+    private func warnOfLatency() {
+        let names = names.withLock { $0 }
+        let memory = LatencyAllowance.memory >> 20
+        postWarning(
+            .processing,
+            "\(names.pad) loses frames of \(names.sender): this graph's latency is so long that more than \(memory) MiB of them would wait. Shorten the latency, or read a smaller resolution"
+        )
     }
 
     override func downstreamReconfigured() { reader.withLock { $0 }?.negotiate() }

@@ -40,10 +40,13 @@ final class StreamReader: Sendable {
     /// Of an encoded stream: to lose one costs all up to the next key frame, and they are small.
     private static let predictedBound = 8
 
-    struct Frame: Sendable {
+    struct Frame: TimedMedia, Sendable {
         let buffer: UnmanagedBuffer
         /// Which of the stream's it is: the same for every reader.
         let number: UInt64
+
+        var timestamp: ClockTime? { buffer.access.decodingTimestamp ?? buffer.access.presentationTimestamp }
+        var byteCount: Int { buffer.access.size }
     }
 
     enum Step {
@@ -51,6 +54,8 @@ final class StreamReader: Sendable {
         case signal(Signal)
         /// Downstream may want something else from now on.
         case negotiate
+        /// Frames have been lost because more can't be kept for as long as the reader's graph makes them wait. Once a run.
+        case memoryFull
         /// Nothing came in the time that it was waited for.
         case idle
         /// Return at once.
@@ -70,12 +75,31 @@ final class StreamReader: Sendable {
         var demand = Resolution.native
         var stream = StreamReference()
         var latency = ClockTime.zero
+        var graphLatency = ClockTime.zero
+        var memoryNotice = MemoryNotice.none
+
+        /// Whether there is no room for a frame with this timestamp.
+        mutating func isFull(for timestamp: ClockTime?, bound: Int) -> Bool {
+            guard queue.isFull(for: timestamp, bound: bound, latency: graphLatency) else { return false }
+            if memoryNotice == .none, graphLatency > .zero, queue.frameCount > bound, queue.isMemoryFull {
+                memoryNotice = .due
+            }
+            return true
+        }
+
+        mutating func takeMemoryNotice() -> Bool {
+            guard memoryNotice == .due else { return false }
+            memoryNotice = .given
+            return true
+        }
 
         mutating func takeNegotiation() -> Bool {
             defer { isToNegotiate = false }
             return isToNegotiate
         }
     }
+
+    private enum MemoryNotice { case none, due, given }
 
     /// What the stream's frames need of each other.
     private struct Coding: Sendable {
@@ -132,14 +156,15 @@ final class StreamReader: Sendable {
             if state.coding.isEncoded, !isKeyframe { state.coding.isPredicted = true }
             guard state.coding.isPredicted else {
                 state.coding.lacksKeyFrame = false
-                // More of them may be left from what the stream was before.
-                while state.queue.frameCount > state.queue.bound, let lost = state.queue.removeOldest() {
+                // More of them may be left from what the stream was before, or from a longer latency.
+                while state.isFull(for: new.timestamp, bound: state.queue.bound), let lost = state.queue.removeOldest()
+                {
                     losing(lost.buffer)
                 }
-                if case .dropped(let lost) = state.queue.offer(new) { losing(lost.buffer) }
+                state.queue.force(new)
                 return false
             }
-            let isFull = state.queue.frameCount >= Self.predictedBound
+            let isFull = state.isFull(for: new.timestamp, bound: Self.predictedBound)
             if isKeyframe {
                 state.coding.lacksKeyFrame = false
                 if isFull { state.queue.removeFrames { losing($0.buffer) } }
@@ -199,6 +224,10 @@ final class StreamReader: Sendable {
         }
     }
 
+    /// How long the reader's graph makes frames wait between their timestamps and their sinks: while they wait, the frames
+    /// behind them need room.
+    func setGraphLatency(_ latency: ClockTime) { monitor.withLock { $0.graphLatency = latency } }
+
     /// Of all readers of a graph, which may have several sessions.
     static let latencyChanges = GraphCounter("readers-latency")
 
@@ -218,7 +247,11 @@ final class StreamReader: Sendable {
     func end() { monitor.withLock { $0.isEnding = true } }
 
     /// A new run of the reader's graph.
-    func restart() { monitor.withLock { $0.isEnding = false } }
+    func restart() {
+        monitor.withLock { state in
+            (state.isEnding, state.graphLatency, state.memoryNotice) = (false, .zero, .none)
+        }
+    }
 
     func lose(_ buffer: UnmanagedBuffer) {
         _ = buffer.take()
@@ -230,6 +263,7 @@ final class StreamReader: Sendable {
         let step = monitor.wait(timeout: timeout) { state -> Step? in
             guard !state.isFlushing else { return .flush }
             guard !state.takeNegotiation() else { return .negotiate }
+            guard !state.takeMemoryNotice() else { return .memoryFull }
             switch state.queue.take() {
             case .frame(let buffer): return .buffer(buffer)
             case .signal(let signal): return .signal(signal)

@@ -1,9 +1,14 @@
+import GStreamer
 import Testing
 
 @testable import MediaGraph
 
 extension Int: Queueable {
+    public static var isBoundByTime: Bool { false }
     public var weight: Int { 1 }
+    /// As of a camera with ten frames a second.
+    public var timestamp: ClockTime? { .milliseconds(UInt64(self) * 100) }
+    public var byteCount: Int { 1 }
 }
 
 /// The state machine between senders and a source's streaming thread, step by step.
@@ -24,7 +29,7 @@ extension Int: Queueable {
     }
 
     private func offer(_ queue: inout SendQueue<Int>, _ frame: Int) -> String {
-        switch queue.room(suspends: false) {
+        switch queue.room(for: frame.timestamp, suspends: false) {
         case .free: queue.put(frame).map { "dropped \($0)" } ?? "accepted"
         case .full: "full"
         case .closed: "closed"

@@ -158,6 +158,7 @@ import Testing
         case .signal(.timing): return "timing"
         case .signal(.status(let isOn)): return isOn ? "on" : "off"
         case .negotiate: return "negotiate"
+        case .memoryFull: return "memory full"
         case .idle: return "idle"
         case .flush: return "flush"
         case .end: return "end"

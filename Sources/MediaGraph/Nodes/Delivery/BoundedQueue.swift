@@ -1,4 +1,5 @@
 import DequeModule
+import GStreamer
 
 /// A first-in-first-out queue of frames with a bound, and of signals without one, that says what it lost.
 ///
@@ -58,6 +59,17 @@ struct BoundedQueue<Frame, Signal> {
         return frame
     }
 
+    /// Counted from the oldest.
+    func frame(at place: Int) -> Frame? {
+        var left = place
+        for item in items {
+            guard case .frame(let frame) = item else { continue }
+            if left == 0 { return frame }
+            left -= 1
+        }
+        return nil
+    }
+
     private func nextFrame(from index: Int) -> Int? {
         items[index...].firstIndex { if case .frame = $0 { true } else { false } }
     }
@@ -109,6 +121,39 @@ struct BoundedQueue<Frame, Signal> {
             frameCount -= 1
             return true
         }
+    }
+}
+
+/// Media that waits for its time in a queue.
+protocol TimedMedia {
+    /// In its segment, in the order of the queue.
+    var timestamp: ClockTime? { get }
+    var byteCount: Int { get }
+}
+
+/// How much a live queue takes beyond its bound.
+///
+/// A sink shows a frame when the graph's latency has passed since the frame's timestamp. Until then the frame waits somewhere
+/// upstream of the sink, and the frames behind it wait in the queue: they are not late, so the bound doesn't count them.
+enum LatencyAllowance {
+    /// In bytes: what one queue keeps at the most, however long the latency is. Five seconds of 1080p30 in I420.
+    static let memory = 512 << 20
+}
+
+extension BoundedQueue where Frame: TimedMedia {
+    /// Whether there is no room for a frame with this timestamp: with it more than `bound` frames would wait whose latency is
+    /// over, or all of them would be more than may be kept.
+    func isFull(for timestamp: ClockTime?, bound: Int, latency: ClockTime) -> Bool {
+        guard frameCount >= bound else { return false }
+        guard latency > .zero, let timestamp else { return true }
+        guard frameCount > bound else { return isMemoryFull }
+        guard let late = frame(at: bound)?.timestamp, timestamp >= late else { return true }
+        return timestamp.nanoseconds - late.nanoseconds >= latency.nanoseconds || isMemoryFull
+    }
+
+    /// Frames of a stream are about as large as each other, so one stands for all.
+    var isMemoryFull: Bool {
+        frame(at: 0).map { $0.byteCount * (frameCount + 1) > LatencyAllowance.memory } ?? false
     }
 }
 

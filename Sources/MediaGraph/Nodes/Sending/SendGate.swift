@@ -111,6 +111,17 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
         monitor.withLock { $0.queue.abandonDrain() }
     }
 
+    /// How long sinks make what goes out wait. What is sent at the clock's pace needs room for as long; what is sent as fast
+    /// as it is taken waits.
+    func latencyDecided(_ latency: ClockTime) {
+        monitor.withLock { state in
+            guard state.settings.pace == .live else { return }
+            state.queue.latency = latency
+            state.admitWaiting()
+        }
+        tellSettled()
+    }
+
     func downstreamReconfigured() {
         monitor.withLock { $0.queue.reconfigure() }
         wakeStream()

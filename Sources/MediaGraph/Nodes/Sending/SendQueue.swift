@@ -1,5 +1,10 @@
-/// What a queue is filled by: 1 for what is counted, or how long it lasts.
-protocol Queueable {
+import GStreamer
+
+/// What a queue is filled by.
+protocol Queueable: TimedMedia {
+    /// Whether the bound is nanoseconds of media, rather than a number of frames.
+    static var isBoundByTime: Bool { get }
+    /// 1 for what is counted, or how many nanoseconds it lasts.
     var weight: Int { get }
 }
 
@@ -63,6 +68,8 @@ struct SendQueue<Frame: Queueable> {
     /// How much is queued, by weight.
     private(set) var level = 0
     private var bound = 2
+    /// How long the graph makes what goes out wait for its sinks: so much may be queued beyond the bound.
+    var latency = ClockTime.zero
     private var isOn = false
     private var isFlushing = false
     private var needsReconfigure = false
@@ -120,10 +127,10 @@ struct SendQueue<Frame: Queueable> {
     /// Whether those wait for whom there is no room.
     var waits: Bool { queue.policy != .refuse }
 
-    /// Whether a frame gets in now. `suspends`: a task sends it, which may wait at any time.
-    func room(suspends: Bool) -> Room {
+    /// Whether a frame with this timestamp gets in now. `suspends`: a task sends it, which may wait at any time.
+    func room(for timestamp: ClockTime?, suspends: Bool) -> Room {
         guard isOpen else { return .closed }
-        guard level >= bound else { return .free }
+        guard level >= bound, isFull(for: timestamp) else { return .free }
         switch queue.policy {
         // While the state change runs no thread may wait, and a source that blocks loses nothing.
         case .block: return suspends || phase == .sending ? .full : .free
@@ -135,11 +142,20 @@ struct SendQueue<Frame: Queueable> {
     /// Takes a frame, where there is room. What is lost for it: the oldest frame, or this one.
     @inline(__always)
     mutating func put(_ frame: Frame) -> Frame? {
-        let isFull = level >= bound
+        let isFull = level >= bound && isFull(for: frame.timestamp)
         level += frame.weight
         if isFull, case .dropped(let lost) = overflow(frame) { return lost }
         if !isFull { queue.force(frame) }
         return nil
+    }
+
+    /// With the bound reached: whether more waits than the graph's latency accounts for.
+    @inline(never)
+    private func isFull(for timestamp: ClockTime?) -> Bool {
+        guard latency > .zero else { return true }
+        return Frame.isBoundByTime
+            ? level - bound >= Int(clamping: latency.nanoseconds) || queue.isMemoryFull
+            : queue.isFull(for: timestamp, bound: bound, latency: latency)
     }
 
     /// What a full queue does is for its policy to say; where it neither drops nor may wait, it takes more than its bound.

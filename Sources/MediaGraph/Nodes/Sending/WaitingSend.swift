@@ -43,7 +43,7 @@ extension SendGate.State {
     /// Stamps the payload and puts it into the queue, where it gets in.
     @inline(__always)
     mutating func offer(_ payload: Payload, _ time: SendTime, suspends: Bool) -> SendOffer<Payload> {
-        switch queue.room(suspends: suspends) {
+        switch queue.room(for: time.clockTime, suspends: suspends) {
         case .closed: return .closed
         case .full: return .full
         case .free: break
@@ -57,7 +57,7 @@ extension SendGate.State {
     /// Those who wait get the room that there is, in their order. One that came too early was paced by its waiting; one
     /// that is too early by the timestamp it was given is refused.
     mutating func admitWaiting() {
-        while let first = waiting.first, case .free = queue.room(suspends: true) {
+        while let first = waiting.first, case .free = queue.room(for: first.time.clockTime, suspends: true) {
             waiting.removeFirst()
             let isInTime = timeline.stamp(first.payload, first.time, settings.pace)
             if !isInTime, case .given = first.time {

@@ -42,7 +42,7 @@ final class StockPipe: Sendable {
             switch event {
             case .flushStart: delivery?.hold(.flushing)
             case .flushStop: delivery?.flushStopped()
-            case .reconfigure: break
+            case .reconfigure, .latency: break
             }
         }
         StockDoor.open(Self.door, to: self, on: sink)

@@ -35,6 +35,7 @@ final class StockSource: Sendable {
             case .reconfigure: gate?.downstreamReconfigured()
             case .flushStart: gate?.flush()
             case .flushStop: gate?.resume()
+            case .latency(let latency): gate?.latencyDecided(latency)
             }
         }
         source.onNeedData { self.feed() }

@@ -20,8 +20,13 @@ struct QueuedFrame: SentPayload {
     typealias Rules = [VideoCapability]
     typealias Marks = FrameMarks
 
+    static var isBoundByTime: Bool { false }
+
     @inline(__always)
     var weight: Int { 1 }
+
+    var timestamp: ClockTime? { access.presentationTimestamp }
+    var byteCount: Int { access.size }
 
     private let buffer: UnmanagedBuffer
     private let retained: Unmanaged<SentFormat>
@@ -79,11 +84,12 @@ extension SendGate where Payload == QueuedFrame {
         return (UnmanagedBuffer(buffer), format.caps)
     }
 
-    /// The queue makes up for as much as it holds; frames are stamped as they come, so nothing is added.
+    /// What the queue makes up for at the most: it grows with the graph's latency, up to what may be kept in memory. Frames
+    /// are stamped as they come, so nothing is added.
     var maximumLatency: ClockTime {
-        let (rate, maxFrames) = monitor.withLock(wakes: false) {
-            ($0.delivered?.framesPerSecond.value ?? 0, $0.settings.bound)
-        }
-        return .seconds(Double(maxFrames) / (rate > 0 ? rate : 30))
+        let (format, maxFrames) = monitor.withLock(wakes: false) { ($0.delivered, $0.settings.bound) }
+        let rate = format?.framesPerSecond.value ?? 0
+        let kept = format.map { LatencyAllowance.memory / max(1, $0.byteCount) } ?? 0
+        return .seconds(Double(max(maxFrames, kept)) / (rate > 0 ? rate : 30))
     }
 }

@@ -18,6 +18,7 @@ final class SentFormat: SentFormatDescription {
     let caps: Caps
 
     var framesPerSecond: Fraction { rate }
+    var byteCount: Int { Int(packedLength) }
 
     /// Whether the frame has this format and all that goes with it.
     @inline(__always)

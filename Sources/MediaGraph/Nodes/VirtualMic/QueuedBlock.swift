@@ -20,6 +20,7 @@ struct QueuedBlock: SentPayload {
     static var log: DebugCategory { VirtualMicElement.log }
     static let anything = Rules()
     static var isClocked: Bool { true }
+    static var isBoundByTime: Bool { true }
 
     private let buffer: UnmanagedBuffer
     private let retained: Unmanaged<SentAudioFormat>
@@ -37,6 +38,8 @@ struct QueuedBlock: SentPayload {
 
     /// Valid until the block is taken.
     var access: BufferAccess { buffer.access }
+    var timestamp: ClockTime? { access.presentationTimestamp }
+    var byteCount: Int { access.size }
     var format: SentAudioFormat { retained.takeUnretainedValue() }
 
     func has(_ format: SentAudioFormat?) -> Bool {

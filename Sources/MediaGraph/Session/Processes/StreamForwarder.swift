@@ -118,7 +118,7 @@ final class StreamForwarder: Sendable {
             case .buffer(let frame): show(frame)
             case .signal(let signal): tell(signal)
             case .negotiate: adapt()
-            case .idle, .flush: continue
+            case .idle, .flush, .memoryFull: continue
             case .end: return
             }
         }

@@ -1,0 +1,233 @@
+import GStreamer
+import MediaGraphTesting
+import TestSupport
+import Testing
+
+@testable import MediaGraph
+
+/// Frames that wait because the graph's latency makes them wait: none of them is lost.
+@Suite struct LatencyTests {
+    init() throws { try Nodes.register() }
+
+    /// How a frame reaches the pipe whose frames are counted.
+    enum Way: String, CaseIterable, Sendable {
+        case room, preview, source
+
+        var text: String {
+            switch self {
+            case .room:
+                """
+                mediasession name=carol room=latency user=carol  videosource name=camera ! carol.camera
+                mediasession room=latency user=alice name=alice  alice.video_carol ! rawdatapipe name=pipe max-frames=200
+                """
+            case .preview:
+                """
+                mediasession name=carol room=latency user=carol  videosource name=camera ! carol.camera
+                carol.preview ! rawdatapipe name=pipe max-frames=200
+                """
+            case .source: "videosource name=camera ! rawdatapipe name=pipe max-frames=200"
+            }
+        }
+    }
+
+    /// A live graph on a test clock; another branch of it has a latency, and never sends anything.
+    private final class Scene {
+        let graph: Graph
+        let clock = TestClock()
+        let source = RecordingSource()
+        let received = Log<UInt64>()
+        private var sent: UInt64 = 0
+        private let way: Way
+
+        init(_ way: Way, latency milliseconds: UInt64) async throws {
+            self.way = way
+            let text = way.text.replacing("latency", with: "latency-\(way)-\(milliseconds)")
+            graph = try Graph(
+                """
+                \(text)
+                videosource name=quiet
+                    ! queue name=delay max-size-time=0 max-size-bytes=0 min-threshold-time=\(milliseconds)000000
+                    ! fakesink sync=true
+                """)
+            let received = received
+            try graph.videoSource("camera").attach(source)
+            try graph.videoSource("quiet").attach(RecordingSource())
+            try graph.rawDataPipe("pipe").receive { frame in
+                received.add(frame.presentationTimestamp?.nanoseconds ?? .max)
+            }
+            graph.useClock(clock.clock)
+            try await graph.start()
+        }
+
+        func setLatency(_ milliseconds: UInt64) throws {
+            try graph.element("delay").setProperty("min-threshold-time", to: milliseconds * 1_000_000)
+            graph.pipeline.recalculateLatency()
+        }
+
+        /// Sends frames at 30 a second, each when its time has come.
+        func send(_ count: UInt64) throws {
+            for _ in 0..<count {
+                let time = ClockTime(nanoseconds: sent * 33_333_333)
+                clock.advance(to: max(time, clock.time))
+                try sendNow(
+                    source.sender, patternedFrame(width: 16, height: 16),
+                    FrameDescription(width: 16, height: 16, framesPerSecond: Fraction(30, 1), timestamp: time))
+                sent += 1
+                let sent = sent
+                // It has left the source; what the sinks may have by now is theirs.
+                if way != .source {
+                    #expect(waitUntil { NodeCounts(try! graph.element("carol"))?.frames == sent })
+                }
+                let latency = graph.pipeline.latency?.minimum.nanoseconds ?? 0
+                let due = clock.time.nanoseconds > latency ? (clock.time.nanoseconds - latency) / 33_333_333 : 0
+                #expect(waitUntil { received.all.count >= min(due, sent) }, "\(received.all.count) of \(due)")
+            }
+        }
+
+        /// Lets all that waits be shown, and stops.
+        func finish() async throws {
+            let latency = graph.pipeline.latency?.minimum ?? .zero
+            clock.advance(by: ClockTime(nanoseconds: latency.nanoseconds + 1_000_000_000))
+            #expect(waitUntil { received.all.count == sent }, "\(received.all.count) of \(sent)")
+            #expect(received.all == (0..<sent).map { $0 * 33_333_333 })
+            for name in ["carol", "alice", "camera", "pipe"] {
+                if let counts = (try? graph.element(name)).flatMap({ NodeCounts($0) }) { #expect(counts.dropped == 0) }
+            }
+            await graph.stop()
+        }
+    }
+
+    @Test(
+        "SE-4 RP-5 CR-6 however long another branch's latency is, each frame arrives, in order, at its time",
+        arguments: Way.allCases, [0, 50, 100, 200, 500, 1000, 3000] as [UInt64])
+    func complete(way: Way, milliseconds: UInt64) async throws {
+        let scene = try await Scene(way, latency: milliseconds)
+        try scene.send(milliseconds * 30 / 1000 + 30)
+        try await scene.finish()
+    }
+
+    @Test("SE-4 RP-5 no frame is lost when the latency grows while the graph runs", arguments: Way.allCases)
+    func growing(way: Way) async throws {
+        let scene = try await Scene(way, latency: 20)
+        try scene.send(10)
+        for milliseconds in [200, 1500] as [UInt64] {
+            try scene.setLatency(milliseconds)
+            try scene.send(milliseconds * 30 / 1000 + 10)
+        }
+        try await scene.finish()
+    }
+
+    @Test("SE-4 a reader keeps the frames that the graph's latency makes wait, and of the late ones its bound")
+    func readerBound() {
+        let stream = RoomStream(StreamKey(user: "bob", kind: .camera), room: "r")
+        let reader = StreamReader(bound: 2)
+        reader.play()
+        stream.add(reader)
+        reader.setGraphLatency(.milliseconds(1000))
+        send(1...40, to: stream)
+        // Those up to 4.0 − 1.0 s are late: two of them stay, and the ten that follow.
+        #expect(taken(from: reader) == Array(29...40))
+        #expect(NodeCounts(reader.statistics.structure).dropped == 28)
+        reader.setGraphLatency(.zero)
+        send(41...50, to: stream)
+        #expect(taken(from: reader) == [49, 50])
+    }
+
+    @Test("SE-4 of an encoded stream no frame is lost that the graph's latency makes wait")
+    func encoded() throws {
+        let stream = RoomStream(StreamKey(user: "bob", kind: .camera), room: "r")
+        let reader = StreamReader(bound: 2)
+        reader.play()
+        stream.add(reader)
+        reader.setGraphLatency(.milliseconds(3000))
+        stream.begin()
+        stream.setCaps(try #require(Caps("video/x-vp8,width=16,height=16")))
+        send(1...1, to: stream)
+        send(2...36, to: stream, isPredicted: true)
+        #expect(taken(from: reader) == Array(1...36))
+    }
+
+    @Test("SE-4 a reader in another process keeps the frames that its graph's latency makes wait")
+    func otherProcess() throws {
+        let (first, second) = (RoomLinkTests.Other(), RoomLinkTests.Other())
+        let (early, late) = try RoomLinkTests.links(#function, first, second)
+        let reader = StreamReader(bound: 2)
+        reader.play()
+        reader.setGraphLatency(.milliseconds(3000))
+        second.bobs.add(reader)
+        late.demandChanged(second.bobs.key)
+        first.bobs.begin()
+        first.bobs.setCaps(try #require(Caps("video/x-raw,format=I420,width=16,height=16,framerate=10/1")))
+        first.bobs.setTiming(.machine(latency: .zero))
+        #expect(waitUntil { first.bobs.demand != nil })
+        for index in 1...30 {
+            send(index...index, to: first.bobs)
+            // Each is on the other side before the next is sent: sockets have no latency of the graph's.
+            #expect(waitUntil { second.bobs.bufferCount == UInt64(index) })
+        }
+        #expect(taken(from: reader) == Array(1...30))
+        for link in [late, early] { link.stop() }
+    }
+
+    /// Frames of ten a second, by their numbers.
+    private func send(_ numbers: ClosedRange<Int>, to stream: RoomStream, isPredicted: Bool = false) {
+        for number in numbers {
+            guard let buffer = Buffer(size: 384) else { return }
+            if isPredicted { buffer.access.contentFlags = .max }
+            buffer.access.presentationTimestamp = .milliseconds(UInt64(number) * 100)
+            stream.send(buffer.access)
+        }
+    }
+
+    private func taken(from reader: StreamReader) -> [Int] {
+        var numbers: [Int] = []
+        while true {
+            switch reader.next(timeout: 0) {
+            case .buffer(let frame):
+                let buffer = frame.buffer.take()
+                numbers.append(Int((buffer.access.presentationTimestamp?.nanoseconds ?? 0) / 100_000_000))
+            case .idle, .flush, .end: return numbers
+            default: continue
+            }
+        }
+    }
+
+    /// A frame of 1080p60 whose memory isn't there.
+    private struct LargeFrame: TimedMedia {
+        let number: UInt64
+        var timestamp: ClockTime? { ClockTime(nanoseconds: number * 16_666_667) }
+        var byteCount: Int { 3_110_400 }
+    }
+
+    @Test("SE-4 what waits for the latency is bounded by memory")
+    func memory() {
+        var queue = BoundedQueue<LargeFrame, Never>(bound: 2, policy: .dropOldest)
+        var count = 0
+        while !queue.isFull(for: LargeFrame(number: UInt64(count)).timestamp, bound: 2, latency: .seconds(10)),
+            count < 1000
+        {
+            queue.force(LargeFrame(number: UInt64(count)))
+            count += 1
+        }
+        #expect(count == LatencyAllowance.memory / 3_110_400)
+        #expect(queue.isMemoryFull)
+    }
+
+    @Test("VS-8 a live source's queue takes what the graph's latency makes wait beyond its bound")
+    func sendQueue() {
+        var queue = SendQueue<Int>()
+        queue.initialize(bound: 2, policy: .block)
+        queue.open()
+        queue.opened()
+        queue.latency = .milliseconds(500)
+        var accepted = 0
+        while case .free = queue.room(for: (accepted + 1).timestamp, suspends: false) {
+            accepted += 1
+            #expect(queue.put(accepted) == nil)
+        }
+        // By 0.8 s the first three are late.
+        #expect(accepted == 7)
+        queue.latency = .zero
+        if case .full = queue.room(for: 8.timestamp, suspends: false) {} else { Issue.record("has room") }
+    }
+}
