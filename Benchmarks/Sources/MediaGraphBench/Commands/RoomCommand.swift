@@ -20,8 +20,10 @@ struct RoomCommand: ParsableCommand {
         print(live.markdown)
         let overload = try Self.measureOverload(quick: quick, seconds)
         print(overload.markdown)
+        let waiting = try Self.measureWaiting(quick: quick, seconds)
+        print(waiting.markdown)
         // Two seconds of a busy machine are no verdict.
-        if !instructions.broken.isEmpty || !quick && !(live.broken + overload.broken).isEmpty {
+        if !instructions.broken.isEmpty || !quick && !(live.broken + overload.broken + waiting.broken).isEmpty {
             throw ExitCode.failure
         }
     }
@@ -153,5 +155,29 @@ struct RoomCommand: ParsableCommand {
             if outcome.load > fullLoad, outcome.dropped == 0 { broken.append("\(readers) readers: nothing is dropped") }
         }
         return Report(title: "More readers than the cores can serve", text: table.description, broken: broken)
+    }
+
+    // MARK: Frames that wait for the graph's latency
+
+    /// A reader whose graph has a branch with a long latency: it gets every frame all the same.
+    static func measureWaiting(quick: Bool, _ seconds: Double) throws -> Report {
+        var table = Table("Latency, ms", "Frames a second", "Dropped", "p50, ms", "p99, ms", "Memory, MiB", "Bar")
+        var broken: [String] = []
+        for latency in quick ? [200, 1000] : [0, 50, 100, 200, 500, 1000, 3000] as [UInt64] {
+            let length = quick ? 2 : seconds
+            var work = work(readers: 1, resolution: .native, length)
+            work.latency = latency
+            let outcome = try work.run()
+            let lateness = Percentiles(outcome.lateness)
+            let rate = Double(lateness.count) / length
+            table.add(
+                "\(latency)", rate.text(1), "\(outcome.dropped)", lateness.milliseconds(50).text(1),
+                lateness.milliseconds(99).text(1),
+                "\(outcome.memory.before.text(1)) → \(outcome.memory.after.text(1))", "none dropped")
+            if outcome.dropped > 0 { broken.append("\(latency) ms of latency: \(outcome.dropped) frames are dropped") }
+        }
+        return Report(
+            title: "A user of 1280×720 who is read in a graph with this latency", text: table.description,
+            broken: broken)
     }
 }

@@ -20,6 +20,8 @@ struct RoomWork: Sendable {
     var seconds: Double
     /// What the pipes make of it; each for itself where it isn't the stream's own.
     var format = "I420"
+    /// Of another live branch in the readers' graphs, milliseconds: every sink of such a graph waits as long.
+    var latency: UInt64 = 0
 
     struct Outcome: Sendable {
         /// Running time at delivery minus the frame's, nanoseconds, each pipe's in order.
@@ -51,7 +53,7 @@ struct RoomWork: Sendable {
             pipes += others.map { (graphs.last!, $0) }
         }
         for index in 0..<readers {
-            graphs.append(try graph(room, "r\(index)", ["s0"], ""))
+            graphs.append(try graph(room, "r\(index)", ["s0"], slowBranch))
             pipes.append((graphs.last!, "s0"))
         }
         let notes = pipes.map { _ in Lateness(room: Int(seconds * 40) + 100) }
@@ -65,8 +67,8 @@ struct RoomWork: Sendable {
         let pumps = sources.map { source in
             NativeThread("camera") { source.sendLive { isOver.load(ordering: .relaxed) } }
         }
-        // What starting up costs is over by then.
-        usleep(1_000_000)
+        // What starting up costs is over by then, and the first frames have waited for the latency.
+        usleep(1_000_000 + UInt32(latency) * 2000)
         let droppedBefore = try dropped(pipes, graphs)
         let (before, began, jiffies) = (Self.memory, Self.processorTime, Self.machineTime)
         for (pipe, note) in zip(pipes, notes) {
@@ -94,6 +96,12 @@ struct RoomWork: Sendable {
         }
         return try Graph(
             "mediasession name=call room=\(room) user=\(user)  \(source)  \(pipes.joined(separator: "  "))")
+    }
+
+    private var slowBranch: String {
+        guard latency > 0 else { return "" }
+        let queue = "queue max-size-time=0 max-size-bytes=0 max-size-buffers=0 min-threshold-time=\(latency)000000"
+        return "videotestsrc is-live=true ! video/x-raw,width=16,height=16 ! \(queue) ! fakesink sync=true"
     }
 
     /// At the sessions' edges and in the pipes.
