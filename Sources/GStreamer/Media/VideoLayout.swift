@@ -39,6 +39,11 @@ public struct VideoLayout: Sendable, Hashable {
         }
     }
 
+    /// Whether it is of a frame of that format and size.
+    public func describes(_ info: VideoInfo) -> Bool {
+        format == info.raw.finfo.pointee.format.rawValue && Int(width) == info.width && Int(height) == info.height
+    }
+
     /// Whether all that it speaks of lies within so many bytes: one that came from elsewhere may not.
     public func fits(in size: Int) -> Bool {
         guard let info = knownFormat, planes.count == Int(info.pointee.n_planes), planes.count <= 4,

@@ -96,17 +96,40 @@ public struct GhostPad: Sendable, Equatable {
             }, target, { gst_object_unref($0) })
     }
 
-    /// While nothing is linked to it buffers are lost here, where the child would take that for the end. For a source pad.
-    public func losesBuffersWhileUnlinked() {
+    /// What downstream makes of its streams is no error of the child's: while nothing is linked buffers are lost here, and where
+    /// downstream can't take a format `refused` is called, on the streaming thread, maybe with each buffer. For a source pad, once.
+    public func outlivesDownstream(_ refused: @escaping @Sendable () -> Void) {
         let proxy = UnsafeMutableRawPointer(raw).assumingMemoryBound(to: GstProxyPad.self)
         guard let inner = gst_proxy_pad_get_internal(proxy) else { return }
+        defer { gst_object_unref(inner) }
+        let pad = UnsafeMutableRawPointer(inner).assumingMemoryBound(to: GstPad.self)
         gst_pad_set_chain_function_full(
-            UnsafeMutableRawPointer(inner).assumingMemoryBound(to: GstPad.self),
+            pad,
             { pad, parent, buffer in
                 let flow = gst_proxy_pad_chain_default(pad, parent, buffer)
-                return flow == GST_FLOW_NOT_LINKED ? GST_FLOW_OK : flow
+                if flow == GST_FLOW_NOT_NEGOTIATED { RefusalBox.of(pad).refused() }
+                return flow == GST_FLOW_NOT_LINKED || flow == GST_FLOW_NOT_NEGOTIATED ? GST_FLOW_OK : flow
+            }, Unmanaged.passRetained(RefusalBox(refused)).toOpaque(),
+            { Unmanaged<RefusalBox>.fromOpaque($0!).release() })
+        // Caps that are refused would be sent again with each buffer, and each refused before it got here.
+        gst_pad_set_event_function_full(
+            pad,
+            { pad, parent, event in
+                let isCaps = event?.pointee.type == GST_EVENT_CAPS
+                let isTaken = gst_pad_event_default(pad, parent, event)
+                guard isCaps, isTaken == 0, let pad, gst_pad_is_linked(pad) != 0 else { return isTaken }
+                RefusalBox.of(pad).refused()
+                return 1
             }, nil, nil)
-        gst_object_unref(inner)
+    }
+
+    private final class RefusalBox: Sendable {
+        let refused: @Sendable () -> Void
+        init(_ refused: @escaping @Sendable () -> Void) { self.refused = refused }
+
+        static func of(_ pad: UnsafeMutablePointer<GstPad>?) -> RefusalBox {
+            Unmanaged<RefusalBox>.fromOpaque(pad!.pointee.chaindata).takeUnretainedValue()
+        }
     }
 
     /// Stands for another child's pad from now on, or for none.

@@ -12,6 +12,8 @@ public final class LocalSocket: @unchecked Sendable {
     public struct Failure: Error, CustomStringConvertible {
         public let description: String
 
+        fileprivate init(_ description: String) { self.description = description }
+
         fileprivate init(_ error: UnsafeMutablePointer<GError>?) {
             description = error.map { String(cString: $0.pointee.message) } ?? "unknown"
             free(error)
@@ -66,14 +68,24 @@ public final class LocalSocket: @unchecked Sendable {
         return socket
     }
 
-    /// Throws at once where nobody listens.
+    /// Throws at once where nobody listens, and where who listens is another user of the machine.
     public static func connected(to path: String) throws(Failure) -> LocalSocket {
         let socket = try make()
         let address = address(path)
         defer { g_object_unref(address) }
         var error: UnsafeMutablePointer<GError>?
         guard g_socket_connect(socket.raw, address, nil, &error) != 0 else { throw Failure(error) }
-        return socket
+        guard let owner = socket.otherUser else { return socket }
+        throw Failure("it belongs to user \(owner), not to user \(geteuid())")
+    }
+
+    /// The number of the user at the other end, where that is another than this process's (SO_PEERCRED: the system's word, not
+    /// the peer's). The greatest number where the system doesn't say.
+    private var otherUser: uid_t? {
+        guard let credentials = g_socket_get_credentials(raw, nil) else { return .max }
+        defer { g_object_unref(UnsafeMutableRawPointer(credentials)) }
+        let user = g_credentials_get_unix_user(credentials, nil)
+        return user == geteuid() ? nil : user
     }
 
     /// True when whoever had a socket at this path is gone. Nobody is disturbed: a socket of another kind is refused by one that
@@ -98,6 +110,8 @@ public final class LocalSocket: @unchecked Sendable {
         case connected(LocalSocket)
         /// In that time, or there were no descriptors.
         case nobody
+        /// Another user of the machine, who was turned away.
+        case stranger(user: UInt32)
         case closed
     }
 
@@ -107,7 +121,12 @@ public final class LocalSocket: @unchecked Sendable {
             g_socket_condition_timed_wait(raw, GIOCondition(rawValue: G_IO_IN.rawValue), gint64(timeout), end, nil) != 0
         guard g_cancellable_is_cancelled(end) == 0 else { return .closed }
         guard isThere else { return .nobody }
-        if let raw = g_socket_accept(self.raw, nil, nil) { return .connected(LocalSocket(taking: raw)) }
+        if let raw = g_socket_accept(self.raw, nil, nil) {
+            let socket = LocalSocket(taking: raw)
+            guard let user = socket.otherUser else { return .connected(socket) }
+            socket.close()
+            return .stranger(user: user)
+        }
         // Whoever waits is still there: not at once again.
         g_usleep(100_000)
         return .nobody

@@ -329,8 +329,8 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
         else { return nil }
         add(source)
         let pad = addGhostPad(key.padName, template: key.template, target: target)
-        // A subscription may be there before what reads it, and after.
-        pad.losesBuffersWhileUnlinked()
+        // A subscription may be there before what reads it, and after; and one user's format is no other's trouble.
+        pad.outlivesDownstream { [weak reader] in reader?.downstreamRefused() }
         let output = state.withLock { state in
             let output = Output(key: key, pad: pad, element: source, reader: reader, stream: state.stream(key))
             state.outputs.append(output)

@@ -43,4 +43,6 @@ final class Membership: RoomMember {
             .openReadWrite,
             "room \"\(room.name)\" is this program's alone: \(error); \(RoomDirectory.mend)")
     }
+
+    func warn(_ text: String) { owner.postWarning(.openReadWrite, "room \"\(room.name)\": \(text)") }
 }

@@ -10,6 +10,8 @@ protocol RoomMember: AnyObject, Sendable {
     func streamChanged(_ key: StreamKey, isOn: Bool)
     /// Other processes can't be reached: those who are here are all.
     func isAlone(because error: MediaGraphError)
+    /// The room has a trouble.
+    func warn(_ text: String)
 }
 
 /// The users of a room in this process, and their streams, which are there before their users: to read one is to subscribe.
@@ -211,6 +213,10 @@ extension Room: RoomLinkEvents {
         for stream in streams { stream.end(ofOtherProcess: true) }
         for key in sending { tell(key, isOn: false) }
         for member in members { member.left(user) }
+    }
+
+    func warn(_ text: String) {
+        for member in state.withLock({ Array($0.members.values) }) { member.warn(text) }
     }
 
     func demand(for key: StreamKey) -> Resolution? { state.withLock { $0.streams[key]?.stream }?.demand }

@@ -11,6 +11,8 @@ final class RoomStream: Sendable {
         var isPublished = false
         var format: StreamFormat?
         var timing: StreamTiming?
+        /// Why something of it isn't shown, as its readers are told.
+        var refusal: String?
         var isOn = false
         var publisher = PublisherReference()
         var keyFrameRequests = KeyFrameRequests()
@@ -57,6 +59,7 @@ final class RoomStream: Sendable {
             reader.signal(.begin)
             if let format = state.format { reader.signal(.format(format)) }
             if let timing = state.timing { reader.signal(.timing(timing)) }
+            if let refusal = state.refusal { reader.signal(.refused(refusal)) }
             if state.isOn { reader.signal(.status(true)) }
         }
         demandChanged()
@@ -99,7 +102,7 @@ final class RoomStream: Sendable {
     /// The user is there and will send; without a publisher in another process.
     func begin(_ publisher: StreamPublisher? = nil) {
         state.withLock { state in
-            (state.isPublished, state.isOn) = (true, false)
+            (state.isPublished, state.isOn, state.refusal) = (true, false, nil)
             (state.publisher.publisher, state.hasWarned) = (publisher, false)
             state.tell(.begin)
         }
@@ -127,6 +130,19 @@ final class RoomStream: Sendable {
             state.timing = timing
             state.tell(.timing(timing))
         }
+    }
+
+    /// What its publisher in another process sends can't be shown, for this reason: readers warn of it, once.
+    func refuse(_ problem: String) {
+        state.withLock { state in
+            state.refusal = problem
+            state.tell(.refused(problem))
+        }
+    }
+
+    /// A buffer is lost to every reader.
+    func countLoss() {
+        for reader in state.withLock({ $0.readers }) { reader.statistics.countDrop() }
     }
 
     /// True when it has changed.

@@ -34,6 +34,7 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         var wantsKeyFrame = false
         /// What has been warned of.
         var refused: StreamFormat?
+        var problem: String?
     }
 
     /// What warnings call it by.
@@ -141,6 +142,7 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
                 showAnew()
                 reader.setDemand(shown.demand)
             case .memoryFull: warnOfLatency()
+            case .refusedDownstream: downstreamRefused()
             case .idle: bridge()
             case .flush: return .flushing
             case .end: return .endOfStream
@@ -202,7 +204,16 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         case .status(let isOn):
             shown.isOn = isOn
             announceStatus()
+        case .refused(let problem): warn(of: problem)
         }
+    }
+
+    /// Once for each reason, of what the stream is until it begins anew.
+    private func warn(of problem: String) {
+        guard shown.problem != problem else { return }
+        shown.problem = problem
+        let names = names.withLock { $0 }
+        postWarning(.wrongFormat, "\(names.pad) leaves out what \(names.sender) sends: \(problem)")
     }
 
     /// What downstream can't take is this stream's trouble alone: it is said, and the graph goes on without it.
@@ -213,6 +224,10 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         // Bins answer ACCEPT_CAPS by their templates, which say more than they take as they are set up.
         let refusal = taken.flatMap { downstreamAccepts(format.caps) && $0.canIntersect(format.caps) ? nil : $0 }
         shown.isRefused = refusal != nil
+        if let problem = format.problem(for: taken) {
+            shown.isRefused = true
+            return warn(of: problem)
+        }
         if let refusal { return warn(of: format, taken: refusal) }
         setCaps(format.caps)
         shown.hasCaps = true
@@ -228,6 +243,13 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
             return setCaps(format.caps)
         }
         shown.scaler = scaler
+    }
+
+    /// What its answers to queries promised it doesn't do, as converters that can't make anything of a format.
+    private func downstreamRefused() {
+        guard let format = shown.format, !shown.isRefused else { return }
+        shown.isRefused = true
+        warn(of: "what is linked to this pad can't take \(format.caps)")
     }
 
     private func warn(of format: StreamFormat, taken: Caps) {

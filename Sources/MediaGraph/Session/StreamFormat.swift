@@ -17,6 +17,24 @@ final class StreamFormat: Sendable {
         isEncoded = caps.canIntersect(Self.encoded)
     }
 
+    /// Why nobody who takes `taken` can make anything of it, whatever converts it; `nil` where somebody may.
+    func problem(for taken: Caps?) -> String? {
+        if caps.mediaTypes.first == "audio/x-raw" {
+            guard let info = AudioInfo(caps) else { return "its format isn't known here: \(caps)" }
+            guard caps.unpositionedChannels != nil, let taken,
+                !taken.isSubset(of: Caps("audio/x-raw, channels=\(info.channels)")!)
+            else { return nil }
+            return
+                "\(info.channels) channels can't be mixed that don't say where each belongs: set a channel-mask where the sound is captured"
+        }
+        guard caps.mediaTypes.first == "video/x-raw", caps.canIntersect(Self.memory), VideoInfo(caps) == nil else {
+            return nil
+        }
+        return "its format isn't known here: \(caps)"
+    }
+
+    private static let memory = Caps("video/x-raw")!.constant
+
     /// What makes nearly any format of this one.
     var converters: String {
         let isSound = caps.mediaTypes.first?.hasPrefix("audio/") ?? false

@@ -13,6 +13,8 @@ final class StreamReader: Sendable {
         case format(StreamFormat)
         case timing(StreamTiming)
         case status(Bool)
+        /// What comes can't be shown, for this reason.
+        case refused(String)
 
         /// Whether those that follow, with no frame in between, leave nothing of it. Of what a stream was before it began anew
         /// only its status counts.
@@ -23,6 +25,8 @@ final class StreamReader: Sendable {
                 later.contains { if case .begin = $0 { true } else if case .format = $0 { true } else { false } }
             case .timing:
                 later.contains { if case .begin = $0 { true } else if case .timing = $0 { true } else { false } }
+            case .refused:
+                later.contains { if case .begin = $0 { true } else if case .refused = $0 { true } else { false } }
             case .status:
                 later.lazy.compactMap { signal -> Bool? in
                     switch signal {
@@ -56,6 +60,8 @@ final class StreamReader: Sendable {
         case negotiate
         /// Frames have been lost because more can't be kept for as long as the reader's graph makes them wait. Once a run.
         case memoryFull
+        /// Downstream can't take what was given last.
+        case refusedDownstream
         /// Nothing came in the time that it was waited for.
         case idle
         /// Return at once.
@@ -77,6 +83,7 @@ final class StreamReader: Sendable {
         var latency = ClockTime.zero
         var graphLatency = ClockTime.zero
         var memoryNotice = MemoryNotice.none
+        var isRefusedDownstream = false
 
         /// Whether there is no room for a frame with this timestamp.
         mutating func isFull(for timestamp: ClockTime?, bound: Int) -> Bool {
@@ -85,6 +92,11 @@ final class StreamReader: Sendable {
                 memoryNotice = .due
             }
             return true
+        }
+
+        mutating func takeRefusal() -> Bool {
+            defer { isRefusedDownstream = false }
+            return isRefusedDownstream
         }
 
         mutating func takeMemoryNotice() -> Bool {
@@ -183,7 +195,7 @@ final class StreamReader: Sendable {
             switch signal {
             case .begin: state.coding = Coding()
             case .format(let format): state.coding = Coding(isEncoded: format.isEncoded)
-            case .timing, .status: break
+            case .timing, .status, .refused: break
             }
             state.queue.append(signal)
             if state.queue.signalCount > Self.signalBound { state.queue.removeSignals { $0.isOutdated(by: $1) } }
@@ -212,6 +224,9 @@ final class StreamReader: Sendable {
 
     /// `next` says so, ahead of all that waits.
     func negotiate() { monitor.withLock { $0.isToNegotiate = true } }
+
+    /// `next` says that downstream can't take what was given last.
+    func downstreamRefused() { monitor.withLock { $0.isRefusedDownstream = true } }
 
     /// How much later than its timestamps a frame of the stream may come, as its reader's graph has been told.
     var latency: ClockTime { monitor.withLock { $0.latency } }
@@ -263,6 +278,7 @@ final class StreamReader: Sendable {
         let step = monitor.wait(timeout: timeout) { state -> Step? in
             guard !state.isFlushing else { return .flush }
             guard !state.takeNegotiation() else { return .negotiate }
+            guard !state.takeRefusal() else { return .refusedDownstream }
             guard !state.takeMemoryNotice() else { return .memoryFull }
             switch state.queue.take() {
             case .frame(let buffer): return .buffer(buffer)

@@ -65,7 +65,8 @@ final class VideoSourceElement: PushSource, ConfigurableElement, @unchecked Send
                 ),
                 .setting(
                     "max-frames", of: Self.self, \.maxFrames, range: .values(1...1000), changes: .untilInitialized,
-                    "Frames that may wait in the source, beside those that the graph's latency makes wait when it is live"),
+                    "Frames that may wait in the source, beside those that the graph's latency makes wait when it is live"
+                ),
                 .setting(
                     "block-timeout", of: Self.self, \.blockTimeout, changes: .untilInitialized,
                     "Nanoseconds that a sender waits for room where backpressure blocks; then its frame is refused. By default 100 ms when live, and as long as it takes when fast"

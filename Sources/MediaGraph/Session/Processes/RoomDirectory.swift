@@ -11,13 +11,17 @@ package struct RoomDirectory: Sendable {
     private let base: String
     let path: String
 
-    init(room: String) {
+    /// How long another process may hold the lock, in nanoseconds: it takes milliseconds, unless that process is stopped.
+    private let lockTimeout: UInt64
+
+    init(room: String, base: String = Self.base, lockTimeout: UInt64 = 3_000_000_000) {
         self.room = room
-        base = Self.base
+        self.base = base
+        self.lockTimeout = lockTimeout
         path = "\(base)/\(Self.fileName(room))"
     }
 
-    private static var base: String {
+    static var base: String {
         let runtime = ProcessInfo.processInfo.environment["XDG_RUNTIME_DIR"] ?? ""
         return runtime.isEmpty ? "/tmp/mediagraph-\(getuid())" : "\(runtime)/mediagraph"
     }
@@ -40,6 +44,11 @@ package struct RoomDirectory: Sendable {
 
     private static func prepare(_ folder: String) throws(MediaGraphError) {
         let failure = mkdir(folder, 0o700) == 0 ? 0 : errno
+        try check(folder: folder, failure)
+    }
+
+    /// Throws for a folder that isn't this user's alone, and with `failure` for none.
+    private static func check(folder: String, _ failure: Int32) throws(MediaGraphError) {
         var status = stat()
         let actual: String
         // In /tmp anybody might have made it before.
@@ -71,21 +80,55 @@ package struct RoomDirectory: Sendable {
 
     // MARK: Processes
 
-    /// This process's place in the room, later than all that are there, and the socket at which others find it. What dead
-    /// processes have left, in this room and others, is removed. Throws where there can be no such place.
-    func enter() throws(MediaGraphError) -> (endpoint: Int, socket: LocalSocket) {
+    /// A process's place in the room.
+    struct Place: Sendable {
+        /// Who came later has a greater number.
+        let endpoint: Int
+        /// At which others find it.
+        let socket: LocalSocket
+        fileprivate let device: dev_t
+        fileprivate let inode: ino_t
+    }
+
+    /// A place for this process, later than all that are there. What dead processes have left, in this room and others, is
+    /// removed. Throws where there can be no such place.
+    ///
+    /// - Parameter former: the number that it had before the folder was removed, which others know it by: it has it again where
+    ///   that is free.
+    func enter(again former: Int? = nil) throws(MediaGraphError) -> Place {
         try Self.prepare(base)
         return try withLock { () throws(MediaGraphError) in
             for room in Self.files(base) where room != Self.lockName { Self.tidy("\(base)/\(room)") }
-            let endpoint = (endpoints.max() ?? 0) + 1
+            let taken = endpoints
+            // Milliseconds rather than 1, 2, 3: who comes after the folder was removed gets a number that none of those
+            // has who were there before.
+            let next = max((taken.max() ?? 0) + 1, Int(monotonicNanoseconds() / 1_000_000))
+            let endpoint = former.flatMap { taken.contains($0) ? nil : $0 } ?? next
             let place = place(of: endpoint)
             // Before there is a folder that nobody could use.
             try Self.check(place)
             try Self.prepare(path)
-            do throws(LocalSocket.Failure) { return (endpoint, try LocalSocket.listening(at: place)) } catch {
+            do throws(LocalSocket.Failure) {
+                let socket = try LocalSocket.listening(at: place)
+                var status = stat()
+                _ = lstat(place, &status)
+                return Place(endpoint: endpoint, socket: socket, device: status.st_dev, inode: status.st_ino)
+            } catch {
                 throw .notPermitted(.init(place, expected: "a socket", actual: "\(error)"))
             }
         }
+    }
+
+    /// Whether others can still find the process at its place: somebody may have removed the folder meanwhile.
+    func has(_ place: Place) -> Bool {
+        var status = stat()
+        return lstat(self.place(of: place.endpoint), &status) == 0
+            && (status.st_dev, status.st_ino) == (place.device, place.inode)
+    }
+
+    /// Throws where the folders aren't this user's alone any more: whoever is found there may be another user of the machine.
+    func checkFolders() throws(MediaGraphError) {
+        for folder in [base, path] { try Self.check(folder: folder, ENOENT) }
     }
 
     /// The room's folder goes with the last.
@@ -100,7 +143,7 @@ package struct RoomDirectory: Sendable {
     /// Those of all processes in the room, dead ones' too, from the first who came to the last.
     var endpoints: [Int] {
         Self.files(path).filter { $0.hasSuffix(Self.socketSuffix) }
-            .compactMap { UInt32($0.dropLast(Self.socketSuffix.count)).map(Int.init) }.sorted()
+            .compactMap { Int($0.dropLast(Self.socketSuffix.count)) }.sorted()
     }
 
     // MARK: Names
@@ -135,9 +178,17 @@ package struct RoomDirectory: Sendable {
     /// Alone among all processes.
     private func withLock<R: Sendable>(_ body: () throws(MediaGraphError) -> R) throws(MediaGraphError) -> R {
         let path = "\(base)/\(Self.lockName)"
-        guard let lock = try FileLock(path, timeout: 10_000_000_000) else {
-            throw .timeOut(.init(path, expected: "a lock within 10 s", actual: "another process, which keeps it"))
+        guard let lock = try FileLock(path, timeout: lockTimeout) else {
+            let holder = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
+            throw .timeOut(
+                .init(
+                    path,
+                    actual: holder.isEmpty
+                        ? "another program holds this lock, which every program takes to enter a room"
+                        : "process \(holder) holds this lock, and doesn't go on: continue it (kill -CONT \(holder)), or end it"
+                ))
         }
+        lock.write("\(getpid())")
         return try withExtendedLifetime(lock) { () throws(MediaGraphError) in try body() }
     }
 

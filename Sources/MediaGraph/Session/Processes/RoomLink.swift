@@ -25,14 +25,15 @@ final class RoomLink: Sendable {
         var reading: [StreamKey: Resolution] = [:]
         /// Streams of this process that others read.
         var forwarders: [StreamKey: StreamForwarder] = [:]
+        var place: RoomDirectory.Place
+        /// What has been told of the room's folder, and holds.
+        var trouble: String?
         var isStopped = false
     }
 
     private let directory: RoomDirectory
-    private let endpoint: Int
-    private let listener: LocalSocket
     private let events: any RoomLinkEvents
-    private let state = Mutex(State())
+    private let state: Mutex<State>
     /// Held by a peer's thread, and by no other, while the room is told of its users: what it is told last is true.
     private let news = Mutex(())
 
@@ -43,7 +44,7 @@ final class RoomLink: Sendable {
     /// Others can connect from now on. Throws `notPermitted` where sockets or folders can't be made.
     init(room: String, events: any RoomLinkEvents) throws(MediaGraphError) {
         directory = RoomDirectory(room: room)
-        (endpoint, listener) = try directory.enter()
+        state = Mutex(State(place: try directory.enter()))
         self.events = events
     }
 
@@ -52,8 +53,10 @@ final class RoomLink: Sendable {
         lookAround()
         NativeThread("room-accept") { [self] in
             while true {
-                switch listener.accept(timeout: Self.interval) {
+                switch state.withLock({ $0.place.socket }).accept(timeout: Self.interval) {
                 case .connected(let socket): add(RoomPeer(socket, room: self))
+                case .stranger(let user):
+                    events.warn("user \(user) of this machine tried to connect, and was turned away")
                 case .nobody: break
                 case .closed: return
                 }
@@ -64,7 +67,10 @@ final class RoomLink: Sendable {
 
     /// Connects to those who came before. Who can't be reached now is tried again.
     private func lookAround() {
-        let known = state.withLock { $0.strangers.union($0.peers.compactMap(\.endpoint)) }
+        guard isAtHome() else { return }
+        let (endpoint, known) = state.withLock { state in
+            (state.place.endpoint, state.strangers.union(state.peers.compactMap(\.endpoint)))
+        }
         for other in directory.endpoints where other < endpoint && !known.contains(other) {
             do throws(LocalSocket.Failure) {
                 add(RoomPeer(try LocalSocket.connected(to: directory.place(of: other)), endpoint: other, room: self))
@@ -72,14 +78,61 @@ final class RoomLink: Sendable {
         }
     }
 
+    /// Whether the room's folder is as this process found it, or could be made again. Where it isn't, the room hears of it once.
+    private func isAtHome() -> Bool {
+        let place = state.withLock { $0.place }
+        do throws(MediaGraphError) {
+            if !directory.has(place) { try moveIn(from: place) }
+            try directory.checkFolders()
+            state.withLock { $0.trouble = nil }
+            return true
+        } catch {
+            tellOnce("programs that come now can't be met: \(error)")
+            return false
+        }
+    }
+
+    /// The folder was removed under the processes that meet there, as a cleaner of temporary files does it: each makes its
+    /// part of it again, and takes its users' names again.
+    private func moveIn(from place: RoomDirectory.Place) throws(MediaGraphError) {
+        let new = try directory.enter(again: place.endpoint)
+        let (users, isStopped) = state.withLock { state in
+            if !state.isStopped { state.place = new }
+            return (state.users.keys.sorted(), state.isStopped)
+        }
+        guard !isStopped else {
+            new.socket.close()
+            return directory.leave(new.endpoint)
+        }
+        place.socket.close()
+        events.warn(
+            "its folder \(directory.path) was removed while programs were meeting there; it has been made again")
+        for user in users {
+            if let claim = try directory.claim(user) {
+                state.withLock { state in if state.users[user] != nil { state.users[user] = claim } }
+            } else {
+                events.warn(
+                    "another program has the name \(user) by now, which is used here: give one of them another name")
+            }
+        }
+    }
+
+    private func tellOnce(_ trouble: String) {
+        let isNew = state.withLock { state in
+            defer { state.trouble = trouble }
+            return state.trouble != trouble && !state.isStopped
+        }
+        if isNew { events.warn(trouble) }
+    }
+
     /// The last user has left. The room is told nothing more.
     func stop() {
-        let (peers, forwarders) = state.withLock { state in
+        let (peers, forwarders, place) = state.withLock { state in
             defer { (state.forwarders, state.remote, state.isStopped) = ([:], [:], true) }
-            return (state.peers, state.forwarders.values)
+            return (state.peers, state.forwarders.values, state.place)
         }
-        listener.close()
-        directory.leave(endpoint)
+        place.socket.close()
+        directory.leave(place.endpoint)
         for forwarder in forwarders { forwarder.stop() }
         for peer in peers { peer.close() }
     }
@@ -275,6 +328,8 @@ protocol RoomLinkEvents: AnyObject, Sendable {
     func remoteJoined(_ user: String)
     func remoteLeft(_ user: String)
     func remoteStreamChanged(_ key: StreamKey, isOn: Bool)
+    /// The room's users hear of a trouble.
+    func warn(_ text: String)
     func stream(_ key: StreamKey) -> RoomStream
     /// What of the stream's height is enough for those who read it here; `nil` where nobody does.
     func demand(for key: StreamKey) -> Resolution?

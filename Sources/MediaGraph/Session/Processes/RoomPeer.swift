@@ -12,8 +12,14 @@ final class RoomPeer: Sendable {
         var memories: [UInt64: SharedMemory] = [:]
         /// How many of a stream's buffers somebody here still holds.
         var held: [StreamKey: Int] = [:]
+        /// What it says of each stream that is read here.
+        var streams: [StreamKey: ReceivedStream] = [:]
         var layouts = LayoutCheck()
     }
+
+    /// More than any process has, so that one that says otherwise can't fill this one's memory.
+    private static let mostUsers = 10_000
+    private static let mostMemories = 4096
 
     /// Of a stream's buffers: as many as wait at a reader of raw pictures, and the one that is shown. Encoded ones are small.
     static let heldByReference = 3
@@ -52,7 +58,7 @@ final class RoomPeer: Sendable {
             } else if let message = PeerMessage(bytes) {
                 isGreeted = isGreeted || message.isGreeting
                 isUnderstood = isGreeted
-                if isUnderstood { handle(message) }
+                if isUnderstood { isUnderstood = handle(message) }
             } else {
                 isUnderstood = false
             }
@@ -71,11 +77,11 @@ final class RoomPeer: Sendable {
         room.remove(self, isStranger: isStranger)
     }
 
-    private func handle(_ message: PeerMessage) {
+    /// False for what makes no sense.
+    private func handle(_ message: PeerMessage) -> Bool {
         switch message {
-        case .hello(_, let users):
-            for user in users { join(user) }
-        case .joined(let user): join(user)
+        case .hello(_, let users): return users.allSatisfy(join)
+        case .joined(let user): return join(user)
         case .left(let user):
             if state.withLock({ $0.users.remove(user) }) != nil { room.left(user, with: self) }
         case .stream(let key, let isOn): room.streamChanged(key, isOn: isOn, with: self)
@@ -84,11 +90,25 @@ final class RoomPeer: Sendable {
         case .keyFrame(let key): room.keyFrameRequested(key)
         case .forget(let memories):
             state.withLock { state in for memory in memories { state.memories[memory] = nil } }
-        case .begin(let key): stream(key)?.begin()
-        case .caps(let key, let caps): stream(key)?.setCaps(caps.caps)
-        case .latency(let key, let time): stream(key)?.setTiming(.machine(latency: ClockTime(nanoseconds: time)))
+        case .begin(let key):
+            guard let stream = stream(key) else { break }
+            state.withLock { $0.streams[key] = ReceivedStream() }
+            stream.begin()
+        case .caps(let key, let caps):
+            guard let stream = stream(key) else { break }
+            let problem = state.withLock { $0.streams[key, default: ReceivedStream()].setCaps(caps.caps) }
+            if let problem { stream.refuse(problem) } else { stream.setCaps(caps.caps) }
+        case .latency(let key, let time):
+            guard let stream = stream(key) else { break }
+            let problem = state.withLock { $0.streams[key, default: ReceivedStream()].setLatency(time) }
+            if let problem {
+                stream.refuse(problem)
+            } else {
+                stream.setTiming(.machine(latency: ClockTime(nanoseconds: time)))
+            }
         case .status(let key, let isOn): _ = stream(key)?.setStatus(isOn)
         }
+        return true
     }
 
     /// False for what makes no sense.
@@ -105,9 +125,15 @@ final class RoomPeer: Sendable {
         state.withLock { $0.users.contains(key.user) } ? room.remoteStream(key, of: self) : nil
     }
 
-    private func join(_ user: String) {
-        guard state.withLock({ $0.users.insert(user).inserted }) else { return }
-        room.joined(user, with: self)
+    /// False for a name that nobody can have, and for more users than there can be.
+    private func join(_ user: String) -> Bool {
+        guard MediaSessionElement.refusal(ofName: user) == nil else { return false }
+        let (isNew, isTooMany) = state.withLock { state in
+            (state.users.insert(user).inserted, state.users.count > Self.mostUsers)
+        }
+        guard !isTooMany else { return false }
+        if isNew { room.joined(user, with: self) }
+        return true
     }
 
     /// By reference, but for what would be one too many: a reader that keeps buffers, as a file's writer does, costs a copy of each,
@@ -115,7 +141,11 @@ final class RoomPeer: Sendable {
     private func show(_ shared: SharedBuffer, of key: StreamKey, _ file: ReceivedFile?) -> Bool {
         if let file {
             guard let memory = SharedMemory(taking: file.take(), size: shared.capacity) else { return false }
-            state.withLock { $0.memories[shared.memory] = memory }
+            let isTooMany = state.withLock { state in
+                state.memories[shared.memory] = memory
+                return state.memories.count > Self.mostMemories
+            }
+            guard !isTooMany else { return false }
         }
         guard let memory = state.withLock({ $0.memories[shared.memory] }) else { return false }
         if let layout = shared.layout, !state.withLock({ $0.layouts.fits(layout, in: shared.length) }) { return false }
@@ -132,8 +162,18 @@ final class RoomPeer: Sendable {
             state.held[key, default: 0] += 1
             return state.held[key, default: 0]
         }
-        shared.describe(buffer.access)
         guard let stream = stream(key) else { return true }
+        let now = monotonicNanoseconds()
+        switch state.withLock({ $0.streams[key, default: ReceivedStream()].check(shared, now: now) }) {
+        case .passes: shared.describe(buffer.access)
+        case .refused:
+            stream.countLoss()
+            return true
+        case .nonsense(let problem):
+            stream.countLoss()
+            stream.refuse(problem)
+            return true
+        }
         if held <= Self.heldByReference {
             stream.send(buffer.access)
         } else {

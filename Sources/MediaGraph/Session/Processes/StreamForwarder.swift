@@ -118,7 +118,7 @@ final class StreamForwarder: Sendable {
             case .buffer(let frame): show(frame)
             case .signal(let signal): tell(signal)
             case .negotiate: adapt()
-            case .idle, .flush, .memoryFull: continue
+            case .idle, .flush, .memoryFull, .refusedDownstream: continue
             case .end: return
             }
         }
@@ -141,7 +141,7 @@ final class StreamForwarder: Sendable {
                 (state.format, state.scaler) = (nil, nil)
                 (state.order, state.behind) = (FrameOrder(), [])
                 message = .begin(stream.key)
-            case .format: return
+            case .format, .refused: return
             case .timing(let timing):
                 state.timing = timing
                 message = .latency(stream.key, timing.latency.nanoseconds)

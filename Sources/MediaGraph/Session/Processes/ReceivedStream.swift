@@ -1,0 +1,122 @@
+import GStreamer
+
+/// What another process says of one of its streams, checked for sense before anybody here believes it.
+///
+/// A peer is another user's program of any quality. What it says is bounded so that none of it can freeze, end or fill a
+/// reader's graph: formats that GStreamer knows, latencies and timestamps that a call can have, buffers as long as their
+/// format says. A pure value; `RoomPeer` owns one for each stream.
+struct ReceivedStream: Sendable {
+    /// The longest latency that is believed. Readers wait as long for each frame.
+    static let longestLatency: UInt64 = 60_000_000_000
+    /// How far ahead of now a timestamp may be: encoders reorder frames, and sources send a little early.
+    static let furthestAhead: UInt64 = 5_000_000_000
+    /// The longest buffer.
+    static let longestDuration: UInt64 = 60_000_000_000
+    /// Samples per second.
+    static let sampleRates = 1000...768_000
+    /// Unix nanoseconds: the year 2116.
+    static let latestCapture: UInt64 = 1 << 62
+
+    private enum Content: Sendable {
+        case video(VideoInfo)
+        case audio(AudioInfo)
+        /// Encoded, or raw media that has no table of formats.
+        case other
+    }
+
+    private var content: Content?
+    /// Why nothing of the stream is shown, until its format or latency is another.
+    private var formatProblem: String?
+    private var latencyProblem: String?
+    /// A buffer's nonsense is told once.
+    private var hasToldNonsense = false
+
+    /// Why the stream can't be shown with these caps; `nil` where it can.
+    mutating func setCaps(_ caps: Caps) -> String? {
+        (formatProblem, hasToldNonsense) = (nil, false)
+        switch caps.mediaTypes.first {
+        case "video/x-raw":
+            guard let info = VideoInfo(caps) else { return refuseFormat("its format isn't known here: \(caps)") }
+            content = .video(info)
+        case "audio/x-raw":
+            guard let info = AudioInfo(caps) else { return refuseFormat("its format isn't known here: \(caps)") }
+            guard Self.sampleRates.contains(info.rate) else {
+                return refuseFormat("no sound has \(info.rate) samples a second")
+            }
+            guard info.isInterleaved || info.channels == 1 else {
+                return refuseFormat("its channels aren't interleaved, as they must be between processes")
+            }
+            content = .audio(info)
+        default: content = .other
+        }
+        return nil
+    }
+
+    private mutating func refuseFormat(_ problem: String) -> String {
+        (content, formatProblem) = (nil, problem)
+        return problem
+    }
+
+    /// Why the stream can't be shown with this latency, in nanoseconds; `nil` where it can.
+    mutating func setLatency(_ latency: UInt64) -> String? {
+        latencyProblem =
+            latency <= Self.longestLatency
+            ? nil
+            : "its latency would be \(Self.seconds(latency)), and \(Self.seconds(Self.longestLatency)) is the most"
+        return latencyProblem
+    }
+
+    enum Verdict: Sendable, Equatable {
+        case passes
+        /// Left out, for a reason that has been given.
+        case refused
+        /// Left out, for this reason.
+        case nonsense(String)
+    }
+
+    /// Whether a buffer can be shown. `now` is the machine's monotonic clock, in nanoseconds.
+    mutating func check(_ buffer: SharedBuffer, now: UInt64) -> Verdict {
+        guard formatProblem == nil, latencyProblem == nil, let content else { return .refused }
+        let verdict = check(buffer, content, now: now)
+        guard case .nonsense = verdict else { return verdict }
+        defer { hasToldNonsense = true }
+        return hasToldNonsense ? .refused : verdict
+    }
+
+    private func check(_ buffer: SharedBuffer, _ content: Content, now: UInt64) -> Verdict {
+        for moment in [buffer.moment, buffer.decodingMoment].compactMap({ $0 })
+        where moment > now && moment - now > Self.furthestAhead {
+            return .nonsense("a timestamp is \(Self.seconds(moment - now)) ahead of the clock")
+        }
+        if let duration = buffer.duration, duration > Self.longestDuration {
+            return .nonsense("a buffer would last \(Self.seconds(duration))")
+        }
+        if let captureTime = buffer.captureTime, captureTime > Self.latestCapture {
+            return .nonsense("a frame's capture time is no time of this century")
+        }
+        return check(buffer, content)
+    }
+
+    private func check(_ buffer: SharedBuffer, _ content: Content) -> Verdict {
+        switch content {
+        case .video(let info):
+            guard let layout = buffer.layout else {
+                return buffer.length >= info.size
+                    ? .passes : .nonsense("a frame has \(buffer.length) bytes, and its format takes \(info.size)")
+            }
+            return layout.describes(info)
+                ? .passes : .nonsense("a frame is of another format or size than announced")
+        case .audio(let info):
+            let (frames, rest) = buffer.length.quotientAndRemainder(dividingBy: max(1, info.bytesPerFrame))
+            guard rest == 0 else { return .nonsense("a block ends in the middle of a sample") }
+            let duration = info.duration(ofFrames: frames).nanoseconds
+            return duration <= Self.longestDuration
+                ? .passes : .nonsense("a block of sound would last \(Self.seconds(duration))")
+        case .other: return buffer.layout == nil ? .passes : .nonsense("an encoded frame has planes")
+        }
+    }
+
+    private static func seconds(_ nanoseconds: UInt64) -> String {
+        "\(nanoseconds / 1_000_000_000) s"
+    }
+}
