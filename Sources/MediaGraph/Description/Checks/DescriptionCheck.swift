@@ -3,11 +3,20 @@ public protocol DescriptionCheck: Sendable {
     /// What is wrong with `element`. Its factory exists, and what the factory itself says about its properties was checked
     /// before; a property that didn't pass is among `element.properties` all the same.
     func problems(in element: DescribedElement) -> [Diagnostic]
+    /// What is wrong with the elements of a description together, in the order of the text; URIs that stand in an element's
+    /// place are among them. The default asks each element by itself.
+    func problems(among elements: [DescribedElement]) -> [Diagnostic]
+}
+
+extension DescriptionCheck {
+    public func problems(among elements: [DescribedElement]) -> [Diagnostic] {
+        elements.filter { $0.uriDirection == nil }.flatMap { problems(in: $0) }
+    }
 }
 
 /// An element of a description, as it was written.
 public struct DescribedElement: Sendable {
-    /// The factory's name.
+    /// The factory's name; for a URI in an element's place, the URI.
     public let factory: String
     /// The name that it was given.
     public let name: String?
@@ -16,6 +25,8 @@ public struct DescribedElement: Sendable {
     public let isFed: Bool
     /// The source pads that links lead from, empty for one that isn't named.
     let sourcePads: Set<String>
+    /// Which way data goes by a URI in an element's place; `nil` for an element.
+    var uriDirection: ParsedLink.Direction?
     /// The variable that the factory's name is the value or the default of.
     let variable: String?
     let locator: Locator
@@ -23,6 +34,21 @@ public struct DescribedElement: Sendable {
 
     /// The last value that was given for a property, which is the one that holds.
     public func property(_ name: String) -> DescribedProperty? { properties.last { $0.name == name } }
+
+    /// The elements in the text of a property of `element`, all of which stand at that property.
+    static func all(in text: String, at property: DescribedProperty, of element: DescribedElement) -> [DescribedElement]
+    {
+        DescriptionParser.parse(Array(text.utf8)).elements.filter { !$0.isUnknown }.map { inner in
+            DescribedElement(
+                factory: inner.factory, name: inner.name?.value,
+                properties: inner.properties.map {
+                    DescribedProperty(
+                        name: $0.name, value: $0.value, locator: property.locator, offsets: property.offsets)
+                },
+                isFed: false, sourcePads: [], uriDirection: inner.uriDirection, variable: nil,
+                locator: property.locator, offsets: property.offsets)
+        }
+    }
 
     /// Where the factory's name stands.
     public var range: SourceRange { locator.source.range(locator.sourceRange(of: .expanded(offsets))) }
