@@ -1,3 +1,5 @@
+import GStreamer
+
 /// A check of your own, run with the built-in ones on every element that a description names.
 public protocol DescriptionCheck: Sendable {
     /// What is wrong with `element`. Its factory exists, and what the factory itself says about its properties was checked
@@ -35,18 +37,16 @@ public struct DescribedElement: Sendable {
     /// The last value that was given for a property, which is the one that holds.
     public func property(_ name: String) -> DescribedProperty? { properties.last { $0.name == name } }
 
-    /// The elements in the text of a property of `element`, all of which stand at that property.
-    static func all(in text: String, at property: DescribedProperty, of element: DescribedElement) -> [DescribedElement]
-    {
-        DescriptionParser.parse(Array(text.utf8)).elements.filter { !$0.isUnknown }.map { inner in
-            DescribedElement(
-                factory: inner.factory, name: inner.name?.value,
-                properties: inner.properties.map {
-                    DescribedProperty(
-                        name: $0.name, value: $0.value, locator: property.locator, offsets: property.offsets)
-                },
-                isFed: false, sourcePads: [], uriDirection: inner.uriDirection, variable: nil,
-                locator: property.locator, offsets: property.offsets)
+    /// The elements in values of its properties, as in `video-sink="videoconvert ! fakesink"`, with those in theirs. They stand
+    /// where the value does.
+    var nested: [DescribedElement] {
+        guard uriDirection == nil, let factory = ElementFactoryInfo.find(factory) else { return [] }
+        return properties.flatMap { property -> [DescribedElement] in
+            guard let text = property.value, !text.utf8.contains(0), let info = factory.property(property.name),
+                NestedDescriptionCheck.isDescription(info, of: factory.name)
+            else { return [] }
+            let elements = DescriptionParser.parse(Array(text.utf8)).elements.filter { !$0.isUnknown }
+            return elements.map { DescribedElement($0, at: property) }.flatMap { [$0] + $0.nested }
         }
     }
 
@@ -58,6 +58,18 @@ public struct DescribedElement: Sendable {
         _ message: String, hint: String? = nil, severity: Diagnostic.Severity = .error
     ) -> Diagnostic {
         locator.diagnostic(Problem(place: .expanded(offsets), severity: severity, message: message, hint: hint))
+    }
+}
+
+extension DescribedElement {
+    fileprivate init(_ element: ParsedElement, at property: DescribedProperty) {
+        self.init(
+            factory: element.factory, name: element.name?.value,
+            properties: element.properties.map {
+                DescribedProperty(name: $0.name, value: $0.value, locator: property.locator, offsets: property.offsets)
+            },
+            isFed: false, sourcePads: [], uriDirection: element.uriDirection, variable: nil,
+            locator: property.locator, offsets: property.offsets)
     }
 }
 

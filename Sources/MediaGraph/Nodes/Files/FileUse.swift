@@ -49,9 +49,12 @@ struct FileUse {
 
 extension FileUse {
     /// All that an element's properties and options name.
-    static func all(of element: DescribedElement) -> [FileUse] {
+    static func all(of element: DescribedElement) -> [FileUse] { ([element] + element.nested).flatMap(own) }
+
+    /// Without those of elements in values of its properties.
+    private static func own(_ element: DescribedElement) -> [FileUse] {
         if let access = element.uriAccess { return [uri(element.factory, access, element)].compactMap(\.self) }
-        return descriptors(element) + stock(element) + nested(element)
+        return descriptors(element) + stock(element)
             + HandlerPlace.all(of: element.factory).flatMap { handlers($0, element) }
     }
 
@@ -122,18 +125,6 @@ extension FileUse {
                 access: access, path: "/dev/fd/\(number)", style: .path, user: element.label, isDescriptor: true,
                 place: given.map { .property($0) } ?? .element(element, property: "fd"))
         ]
-    }
-
-    /// Of elements in a property's value: `video-sink="… ! filesink location=…"`.
-    private static func nested(_ element: DescribedElement) -> [FileUse] {
-        guard let factory = ElementFactoryInfo.find(element.factory) else { return [] }
-        return element.properties.flatMap { property -> [FileUse] in
-            guard let value = property.value, value.contains("="), !value.utf8.contains(0),
-                let info = factory.property(property.name),
-                NestedDescriptionCheck.isDescription(info, of: factory.name)
-            else { return [] }
-            return DescribedElement.all(in: value, at: property, of: element).flatMap { all(of: $0) }
-        }
     }
 
     // MARK: Handlers
