@@ -94,6 +94,17 @@ import Testing
         #expect(try errors(text).filter { !$0.contains("/dev/std") } == [])
     }
 
+    @Test(
+        "GR-11 what isn't a file is never told as one that is missing",
+        arguments: [
+            "dataurisrc uri=data:text/plain,a ! fakesink", "souphttpsrc location=example.com/a ! fakesink",
+            "rtspsrc location=rtsp://example.com/a ! fakesink", "rtmp2src location=rtmp://a/b/c ! fakesink",
+            "uridecodebin uri=http://example.com/a ! fakesink",
+        ])
+    func noFile(text: String) throws {
+        #expect(try Graph.diagnose(Description(text)).filter { $0.message.contains("file") } == [])
+    }
+
     @Test("GR-11 a FIFO that is read and written is no conflict")
     func fifo() throws {
         #expect(mkfifo(folder.file("fifo"), 0o600) == 0)

@@ -73,10 +73,12 @@ extension FileUse {
 
     private static func stock(_ element: DescribedElement) -> [FileUse] {
         guard let factory = ElementFactoryInfo.find(element.factory) else { return [] }
+        let isNetwork = factory.classification.contains("Network")
         return factory.properties.compactMap { info in
             guard info.kind == .string, info.isWritable, let access = access(info.name, factory) else { return nil }
             let given = element.properties.last { $0.name.replacing("_", with: "-") == info.name }
-            guard let value = given.map(\.value) ?? info.defaultText, let path = path(value),
+            let isURI = info.name.contains("uri") || isNetwork
+            guard let value = given.map(\.value) ?? info.defaultText, let path = path(value, isURI: isURI),
                 !path.isEmpty || given != nil && factory.name.hasPrefix("files")
             else { return nil }
             return FileUse(
@@ -93,19 +95,18 @@ extension FileUse {
         return directions == [.sink] ? .writes : .reads
     }
 
-    /// `nil` for a URI of something else.
-    private static func path(_ value: String) -> String? {
-        guard let colon = value.firstRange(of: "://") else { return value }
-        guard value[..<colon.lowerBound].lowercased() == "file" else {
-            // A path may hold these characters too.
-            return value[..<colon.lowerBound].allSatisfy { $0.isLetter || $0.isNumber || "+-.".contains($0) }
-                ? nil : value
-        }
-        return URL(string: value)?.path ?? String(value[colon.upperBound...])
+    /// `nil` for a URI of something else than a file.
+    ///
+    /// - Parameter isURI: whether what isn't a file's URI is no file's name either.
+    private static func path(_ value: String, isURI: Bool) -> String? {
+        if value.lowercased().hasPrefix("file:") { return URL(string: value)?.path ?? value }
+        let scheme = value.firstRange(of: "://").map { value[..<$0.lowerBound] }
+        let isOther = scheme.map { $0.allSatisfy { $0.isLetter || $0.isNumber || "+-.".contains($0) } } ?? false
+        return isURI || isOther ? nil : value
     }
 
     private static func uri(_ text: String, _ access: Access, _ element: DescribedElement) -> FileUse? {
-        guard text.contains("://"), let path = path(text) else { return nil }
+        guard let path = path(text, isURI: true) else { return nil }
         return FileUse(
             access: access, path: path, style: .path, user: "the URI", place: .element(element, property: nil))
     }
