@@ -1,8 +1,6 @@
 import Foundation
 import GStreamer
 import Glibc
-import Synchronization
-import TestSupport
 import Testing
 
 @testable import MediaGraph
@@ -47,14 +45,14 @@ import Testing
         let graph = try Graph(
             "videotestsrc ! filesink name=file location=\(folder.file("a")) videotestsrc ! valve drop=true ! fakesink")
         let file = try #require(graph.pipeline.element(named: "file"))
-        let arrived = Mutex(false)
+        let (buffers, continuation) = AsyncStream.makeStream(of: Void.self)
         let pad = try #require(file.staticPad("sink"))
         pad.watchArrivals { arrival in
-            if arrival == .buffer { arrived.withLock { $0 = true } }
+            if arrival == .buffer { continuation.finish() }
             return true
         }
         let start = Task { try await graph.start() }
-        #expect(try await eventually { arrived.withLock { $0 } && file.state == .paused })
+        for await _ in buffers {}
         await graph.stop()
         _ = await start.result
         #expect(try folder.read("a") == Self.old)
