@@ -19,6 +19,7 @@ public enum Nodes {
     public static func register() throws(RegistrationError) {
         let result = outcome.withLock { outcome -> Result<Void, RegistrationError> in
             if let outcome { return outcome }
+            ElementFactoryInfo.rankOut(DisplayCheck.directFB)
             let result = Result { () throws(RegistrationError) in try register(in: nil) }
             outcome = result
             return result

@@ -8,8 +8,9 @@ struct CheckCommand: ParsableCommand {
         commandName: "check",
         abstract: "Find what is wrong with descriptions, without running them.",
         discussion: """
-            Unknown elements, properties, values, handlers and options, links that can't be, missing variables and syntax: \
-            all in one pass, each with its place and what may have been meant.
+            Unknown elements, properties, values, handlers and options, links that can't be, files that would be read and \
+            written or written twice, missing variables and syntax: all in one pass, each with its place and what may have \
+            been meant.
 
             \(DescriptionHelp.words) Several files are checked one after the other.
 

@@ -67,15 +67,16 @@ struct GraphCommand: ParsableCommand {
             return
         }
         do {
-            if Self.textFormats.contains(format) {
-                try Data(text.utf8).write(to: URL(fileURLWithPath: output))
-            } else {
+            var picture = Data(text.utf8)
+            if !Self.textFormats.contains(format) {
                 // In an .svg it is the viewer that draws the text.
                 if format != "svg", !TextRenderer.hasFonts {
                     DiagnosticReport().warning("\(FontCheck.message); \(FontCheck.remedy)")
                 }
-                try Graphviz.draw(text, format: format, to: output)
+                picture = try Graphviz.draw(text, format: format)
             }
+            // A picture that was there stays when the disk is full.
+            try picture.write(to: URL(fileURLWithPath: output).resolvingSymlinksInPath(), options: .atomic)
         } catch let problem as Graphviz.Problem {
             DiagnosticReport().error("\(problem)")
             throw ExitStatus.failure.exitCode

@@ -44,6 +44,23 @@ public struct ElementFactoryInfo: Sendable, Hashable {
         return names.sorted()
     }
 
+    /// Has elements that choose others by rank, such as `autovideosink`, leave this one out, in this process. Whoever names it
+    /// gets it all the same. Nothing happens where there is no such factory.
+    public static func rankOut(_ name: String) {
+        GStreamerRuntime.initialize()
+        guard let factory = gst_element_factory_find(name) else { return }
+        defer { gst_object_unref(UnsafeMutableRawPointer(factory)) }
+        gst_plugin_feature_set_rank(factory, UInt32(GST_RANK_NONE.rawValue))
+    }
+
+    /// What elements that choose others go by, the highest first; 0 for none. `nil` where there is no such factory.
+    public static func rank(of name: String) -> UInt32? {
+        GStreamerRuntime.initialize()
+        guard let factory = gst_element_factory_find(name) else { return nil }
+        defer { gst_object_unref(UnsafeMutableRawPointer(factory)) }
+        return gst_plugin_feature_get_rank(factory)
+    }
+
     /// The name of the element's GType.
     public var typeName: String { String(cString: g_type_name(type)) }
 

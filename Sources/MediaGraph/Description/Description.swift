@@ -88,9 +88,8 @@ public struct Description: Sendable {
         }
         // For GStreamer these are no errors.
         if isComplete { problems += UnlinkedCheck.problems(in: context) + TeeCheck.problems(in: context) }
-        let additional = Self.described(parsed, locator).flatMap { element in
-            additionalChecks.flatMap { $0.problems(in: element) }
-        }
+        let elements = Self.described(parsed, locator)
+        let additional = additionalChecks.flatMap { $0.problems(among: elements) }
         return Self.inOrder(problems, locator, additional)
     }
 
@@ -99,7 +98,8 @@ public struct Description: Sendable {
         GStreamerRuntime.initialize()
         let expansion = VariableExpansion(source, variables: withFolder(variables))
         return Self.described(
-            DescriptionParser.parse(expansion.bytes), Locator(source: source, map: expansion.map))
+            DescriptionParser.parse(expansion.bytes), Locator(source: source, map: expansion.map)
+        ).filter { $0.uriDirection == nil }
     }
 
     private static func described(_ parsed: ParsedDescription, _ locator: Locator) -> [DescribedElement] {
@@ -109,7 +109,7 @@ public struct Description: Sendable {
             Set(outline.links.filter { $0.source == index }.flatMap { $0.sourcePads.isEmpty ? [""] : $0.sourcePads })
         }
         return parsed.elements.enumerated().filter { _, element in
-            !element.isUnknown && !element.isURI && ElementFactoryInfo.find(element.factory) != nil
+            !element.isUnknown && (element.isURI || ElementFactoryInfo.find(element.factory) != nil)
         }.map { index, element in
             DescribedElement(
                 factory: element.factory, name: element.name.flatMap { $0.isUnknown ? nil : $0.value },
@@ -117,7 +117,7 @@ public struct Description: Sendable {
                     DescribedProperty(
                         name: $0.name, value: $0.isUnknown ? nil : $0.value, locator: locator, offsets: $0.valueRange)
                 },
-                isFed: fed.contains(index), sourcePads: sourcePads(index),
+                isFed: fed.contains(index), sourcePads: sourcePads(index), uriDirection: element.uriDirection,
                 variable: locator.variable(at: element.range), locator: locator, offsets: element.range)
         }
     }

@@ -22,6 +22,7 @@ public final class Graph: Sendable {
     private let conflict = Mutex<String?>(nil)
     let streams = WeakStreams()
     let stock = StockNodes()
+    private let outputFiles = OutputFiles()
     private let screens = ScreenCaptures()
     private let screenLosses: ScreenLosses
     /// It is live: each sink plays as soon as it has its first buffer.
@@ -59,9 +60,10 @@ public final class Graph: Sendable {
         pipeline.removeMessageHandler()
         streams.end(.stopped)
         // The last reference may go on a streaming thread, which must never stop its own element.
-        control.async { [pipeline, stock] in
+        control.async { [pipeline, stock, outputFiles] in
             stock.willStop()
             pipeline.setState(.null)
+            outputFiles.close()
             stock.stopped()
             stock.close()
         }
@@ -110,6 +112,7 @@ public final class Graph: Sendable {
         // Stopped, and put to NULL, before it came to this.
         guard state.withLock({ $0.isStarting(run) }) else { return }
         guard stock.willStart(pipeline) else { return }
+        outputFiles.open(in: pipeline)
         if screens.begin(in: pipeline) {
             // A window that was asked for is there, or nothing is captured.
             guard pipeline.setState(.ready) != .failure, screens.choose() else {
@@ -121,6 +124,8 @@ public final class Graph: Sendable {
         let paused = pipeline.setState(.paused)
         screens.release(hold)
         let isLive = paused == .noPreroll
+        // Otherwise when every sink has its first buffer.
+        if paused != .async { outputFiles.allowWriting() }
         // What failed isn't tried twice.
         let result =
             paused == .failure || !screens.confirm() ? StateChangeResult.failure : pipeline.setState(.playing)
@@ -251,6 +256,7 @@ public final class Graph: Sendable {
                     playsAlone.store(false, ordering: .releasing)
                     stock.willStop()
                     pipeline.setState(.null)
+                    outputFiles.close()
                     stock.stopped()
                     state.withLock { $0.stopped(run) }
                 }
@@ -288,6 +294,7 @@ public final class Graph: Sendable {
         case .warning(let report):
             let explanation = pipeline.explanation(ofDelayedLink: report.debug)
             tell(.warning(ElementFailure(message, report, explanation: explanation)))
+        case .asyncDone: if message.sourceName == pipeline.name { outputFiles.allowWriting() }
         case .latency: recalculateLatency()
         // What a flush has taken out of PLAYING goes back by itself.
         case .stateChanged(let old, .paused) where old != .paused && message.sourceName != pipeline.name:

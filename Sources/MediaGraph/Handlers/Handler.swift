@@ -33,7 +33,8 @@ public struct HandlerOption: Sendable, Hashable {
     /// As it would be written; empty when it must be given.
     public let defaultValue: String
     public let meaning: String
-    /// A value for examples, where the default is none to show: `clip.y4m`.
+    /// A value for examples, where the default is none to show: `clip.y4m`. One with a `%` in it tells that a file's name
+    /// stands for several: `shot-%03d.png`.
     public let example: String
     /// Whether the value names a file that the handler writes; `-` is standard output.
     public let isOutput: Bool

@@ -1,5 +1,4 @@
 import GStreamer
-import Glibc
 
 /// What the nodes know of their own properties beyond what GStreamer can check in a description.
 enum NodeChecks {
@@ -7,7 +6,7 @@ enum NodeChecks {
     /// Those of what a run wouldn't say as well by itself.
     static let beforeRun: [any DescriptionCheck] = [
         HandlerCheck(), HandlerFormatCheck(), DisplayCheck(), MaskCheck(), FontCheck(), MicInputCheck(),
-        MicChannelsCheck(), SessionNameCheck(),
+        MicChannelsCheck(), SessionNameCheck(), FileConflictCheck(),
     ]
 
     /// What a node's pads take by its properties, where their templates say more.
@@ -169,34 +168,6 @@ struct HandlerCheck: DescriptionCheck {
         return [
             element.diagnostic(
                 what, hint: "\(hint.joined(separator: "; ")); or a program attaches its own", severity: .warning)
-        ]
-    }
-}
-
-/// What captures a screen or opens a window needs a display. Where there is none, GStreamer's choice of a window can crash (in
-/// DirectFB).
-struct DisplayCheck: DescriptionCheck {
-    var environment: @Sendable (String) -> String? = { getenv($0).map { String(cString: $0) } }
-
-    func problems(in element: DescribedElement) -> [Diagnostic] {
-        let own: String
-        var known = ["DISPLAY"]
-        var hint = element.variable.map { "\($0)=fakesink needs none" } ?? "fakesink and files need none"
-        switch element.factory {
-        case ScreenCapture.factory:
-            own = "display-name"
-            hint = "export DISPLAY=:0 in a session of yours; without a screen: xvfb-run -a mediagraph run …"
-        case "autovideosink":
-            own = "display"
-            known.append("WAYLAND_DISPLAY")
-            hint = "without one GStreamer may crash here; \(hint)"
-        case _ where ScreenCaptures.windowSinks.contains(element.factory): own = "display"
-        default: return []
-        }
-        guard element.property(own) == nil, known.allSatisfy({ environment($0)?.isEmpty ?? true }) else { return [] }
-        let lack = known.count > 1 ? "neither \(known.joined(separator: " nor ")) is set" : "\(known[0]) isn't set"
-        return [
-            element.diagnostic("\(element.factory) needs a display, and \(lack)", hint: hint, severity: .warning)
         ]
     }
 }

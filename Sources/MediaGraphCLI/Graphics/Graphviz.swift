@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Synchronization
 
 /// Graphviz's `dot`, which draws.
 enum Graphviz {
@@ -19,27 +20,38 @@ enum Graphviz {
     /// The formats of files that it is asked for, by the file's extension.
     static let formats = ["svg", "png", "pdf"]
 
-    static func draw(_ text: String, format: String, to path: String) throws(Problem) {
+    /// The picture's file. Graphviz isn't given the file to write: it ends with status 0 on a full disk.
+    static func draw(_ text: String, format: String) throws(Problem) -> Data {
         guard let program = find() else { throw .missing }
         signal(SIGPIPE, SIG_IGN)
         let process = Process()
         process.executableURL = URL(fileURLWithPath: program)
-        process.arguments = ["-T\(format)", "-Gdpi=\(format == "png" ? 144 : 72)", "-o\(path)"]
-        let (input, errors) = (Pipe(), Pipe())
+        process.arguments = ["-T\(format)", "-Gdpi=\(format == "png" ? 144 : 72)"]
+        let (input, output, errors) = (Pipe(), Pipe(), Pipe())
         process.standardInput = input
+        process.standardOutput = output
         process.standardError = errors
         do { try process.run() } catch { throw .failed(error.localizedDescription) }
-        // Beside the reading below: Graphviz warns while it reads.
+        // Beside the reading below: Graphviz warns and draws while it reads.
         DispatchQueue.global().async {
             try? input.fileHandleForWriting.write(contentsOf: Data(text.utf8))
             try? input.fileHandleForWriting.close()
         }
-        let said = (try? errors.fileHandleForReading.readToEnd()) ?? Data()
+        let said = Mutex(Data())
+        let readsErrors = DispatchGroup()
+        DispatchQueue.global().async(group: readsErrors) {
+            let read = (try? errors.fileHandleForReading.readToEnd()) ?? Data()
+            said.withLock { $0 = read }
+        }
+        let picture = (try? output.fileHandleForReading.readToEnd()) ?? Data()
+        readsErrors.wait()
         process.waitUntilExit()
-        guard process.terminationReason == .exit, process.terminationStatus == 0 else {
-            let reason = String(decoding: said, as: UTF8.self).split(whereSeparator: \.isNewline).first.map(String.init)
+        guard process.terminationReason == .exit, process.terminationStatus == 0, !picture.isEmpty else {
+            let text = said.withLock { String(decoding: $0, as: UTF8.self) }
+            let reason = text.split(whereSeparator: \.isNewline).first.map(String.init)
             throw .failed(reason ?? "it ended with status \(process.terminationStatus)")
         }
+        return picture
     }
 
     private static func find() -> String? {

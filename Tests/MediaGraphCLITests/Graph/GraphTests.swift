@@ -54,4 +54,18 @@ import Testing
         #expect(missing.status == 1)
         #expect(missing.errors.contains("apt install graphviz"))
     }
+
+    @Test(
+        "GR-4 a picture that doesn't fit on the disk is an error, and the one before stays", arguments: ["svg", "dot"])
+    func fullDisk(_ format: String) throws {
+        let folder = TemporaryFolder()
+        let file = try folder.write("the picture before", to: "a.\(format)")
+        // No file may grow, as on a full disk.
+        let graph = try Program.shell(
+            "set -o pipefail; (trap '' XFSZ; ulimit -f 0; mediagraph graph 'videotestsrc ! fakesink' -o '\(file)' 2>&1) | cat"
+        )
+        #expect(graph.status == 1)
+        #expect(graph.output.contains("can't be written"), "\(graph.output)")
+        #expect(try folder.text("a.\(format)") == "the picture before")
+    }
 }

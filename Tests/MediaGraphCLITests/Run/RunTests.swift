@@ -294,4 +294,24 @@ import Testing
         #expect(run.status == 2)
         #expect(run.errors.contains("linked in a loop"))
     }
+
+    @Test(
+        "GR-3 what shows pictures runs to its end without a display, or says why it can't",
+        arguments: [
+            ("videotestsrc num-buffers=3 ! autovideosink", 0), ("videotestsrc num-buffers=3 ! fpsdisplaysink", 0),
+            ("playbin uri=file://FILE", 0), ("playbin3 uri=file://FILE", 0),
+            ("videotestsrc num-buffers=3 ! dfbvideosink", 2),
+            ("videotestsrc num-buffers=3 ! fpsdisplaysink video-sink=dfbvideosink", 2),
+        ])
+    func withoutDisplay(_ text: String, _ status: Int32) throws {
+        let folder = TemporaryFolder()
+        let file = folder.path("v.mkv")
+        let made = try Program.run(
+            "run", "-q", "videotestsrc num-buffers=3 ! vp8enc ! matroskamux ! filesink location=\(file)")
+        #expect(made.status == 0)
+        let run = try Program.run(
+            "run", text.replacing("FILE", with: file), environment: ["DISPLAY": "", "WAYLAND_DISPLAY": ""])
+        #expect(run.status == status, "\(run.errors)")
+        #expect(run.errors.contains("display") || run.errors.contains("/dev/fb0"))
+    }
 }

@@ -35,6 +35,23 @@ import Testing
         #expect(try RunEvent.all(read.output).last?.frames == seen)
     }
 
+    @Test("GR-11 an old file is whole after SIGKILL, as long as nothing was written", arguments: [SIGKILL, SIGINT])
+    func keepsOldFile(_ signal: CInt) throws {
+        let folder = TemporaryFolder()
+        let file = try folder.write("what was there", to: "a.mkv")
+        let program = try LiveProgram(
+            "run", "--json",
+            """
+            videotestsrc is-live=true ! tee name=t t. ! queue ! fakesink
+            t. ! queue ! valve drop=true ! filesink location="\(file)"
+            """)
+        #expect(program.waits(until: Self.hasProgress))
+        program.send(signal)
+        _ = program.end()
+        #expect(try folder.text("a.mkv") == "what was there")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path) == ["a.mkv"])
+    }
+
     @Test("GR-3 a second Ctrl-C stops at once with status 130")
     func secondSignal() throws {
         let program = try LiveProgram(

@@ -53,6 +53,51 @@ import Testing
         #expect(try expand("fakesink name=${A:-a\\}b}") == "fakesink name=a}b")
     }
 
+    private static let oddNames = [
+        #"a\b.md5"#, #"a"b"#, #""q""#, "it's", "'q'", "a,b", "a b", #"tail\"#, "x=y", "a;b", "a!b", "a{b}", "(int)5",
+        "007",
+        "ü ñ", "${X}", #"a\\b"#, #"\""#, "[1]", "<a>", #"a""#, "-",
+    ]
+
+    @Test("GR-1 a variable's value arrives as it is, in quotes within quotes too", arguments: oddNames)
+    func nestedQuotes(_ value: String) throws {
+        func location(_ options: String) throws -> String? {
+            let element = try #require(Description("rawdatapipe \(options)").elements(with: ["OUT": value]).first)
+            let text = try #require(element.property("options")?.value)
+            return try HandlerOptions(text, handler: "y4m").text("location")
+        }
+        #expect(try location(#"options="location=\"${OUT}\"""#) == value)
+        #expect(try location(#"options="every=1, location= \"in ${OUT}\",limit=1""#) == "in \(value)")
+        #expect(try location(#"options="location=\"${NONE:-${OUT}}\"""#) == value)
+        // A description in a property has quotes one depth further in.
+        let nested = Description(#"playbin video-sink="rawdatapipe options=\"location=\\\"${OUT}\\\"\"""#)
+        let inner = try #require(nested.elements(with: ["OUT": value]).first?.nested.first?.property("options")?.value)
+        #expect(try HandlerOptions(inner, handler: "y4m").text("location") == value)
+    }
+
+    @Test("GR-7 every shipped description takes any name where it quotes one", arguments: oddNames)
+    func shippedNames(_ value: String) throws {
+        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("../../../Pipelines").standardizedFileURL
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter {
+            $0.hasSuffix(".pipeline")
+        }
+        #expect(files.count > 20)
+        for file in files {
+            let description = try Description(contentsOfFile: folder.appendingPathComponent(file).path)
+            let names = Set(description.text.matches(of: /\\"\$\{([A-Z_]+)/).map { String($0.1) })
+            let variables = Dictionary(uniqueKeysWithValues: names.map { ($0, value) })
+            let options = description.elements(with: variables).flatMap(\.properties).filter { $0.name == "options" }
+            let values = try options.compactMap { property -> [String]? in
+                guard let text = property.value else { return nil }
+                let keys = try #require(HandlerOptions.keys(in: text), "\(file): \(text)")
+                let read = try HandlerOptions(text, handler: file)
+                return keys.compactMap { read.text($0) }
+            }.joined()
+            #expect(names.isEmpty || values.contains { $0.contains(value) }, "\(file)")
+        }
+    }
+
     @Test("GR-1 outside quotes a variable may be several tokens, and what it holds is no comment and no variable")
     func tokens() throws {
         #expect(

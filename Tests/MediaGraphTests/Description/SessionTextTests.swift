@@ -118,8 +118,11 @@ import Testing
         #expect(found().first?.hint == "VIEW=fakesink needs none")
         #expect(found(["VIEW": "fakesink"]).isEmpty)
         let automatic = found(["VIEW": "autovideosink"]).first?.hint
-        #expect(automatic?.hasPrefix("without one GStreamer may crash here; VIEW=fakesink needs none") == true)
+        #expect(automatic?.hasPrefix("no picture is shown; VIEW=fakesink needs none") == true)
         #expect(DisplayCheck { _ in ":0" }.problems(in: Description(text).elements()[1]).isEmpty)
+
+        let player = Description("playbin uri=file:///a.mkv").elements()[0]
+        #expect(check.problems(in: player).first?.severity == .warning)
 
         let captures = ["ximagesrc ! fakesink", "ximagesrc display-name=:1 ! fakesink"].map {
             check.problems(in: Description($0).elements()[0]).first

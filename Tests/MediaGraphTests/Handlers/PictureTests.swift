@@ -1,9 +1,10 @@
 import Foundation
 import GStreamer
-import MediaGraph
 import MediaGraphTesting
 import TestSupport
 import Testing
+
+@testable import MediaGraph
 
 @Suite(.timeLimit(.minutes(10))) struct PictureTests {
     let folder: TemporaryFolder
@@ -120,5 +121,21 @@ import Testing
         let graph = try Graph(
             "videotestsrc ! rawdatapipe handler=contactsheet options=location=/no/such/folder/sheet.png")
         await #expect(throws: GraphError.self) { try await graph.run() }
+    }
+
+    @Test(
+        "GR-5 a picture whose header claims a huge size is refused before it is decoded",
+        arguments: ["background", "watermark"])
+    func hugePicture(_ handler: String) throws {
+        let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
+        let size: [UInt8] = [0, 0, 0x75, 0x30]
+        let header: [UInt8] = [0, 0, 0, 13] + Array("IHDR".utf8) + size + size + [8, 6, 0, 0, 0]
+        let folder = try TemporaryFolder()
+        let path = try folder.write("huge.png", signature + header)
+        let error = #expect(throws: MediaGraphError.self) {
+            _ = try HandlerRegistry.shared.makeProcessor(handler, options: "image=\(path)")
+        }
+        #expect(error?.detail.expected == "a picture of at most 8192×8192 pixels")
+        #expect(error?.detail.actual == "\(path) (30000×30000)")
     }
 }

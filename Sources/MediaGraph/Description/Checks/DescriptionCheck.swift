@@ -1,13 +1,24 @@
+import GStreamer
+
 /// A check of your own, run with the built-in ones on every element that a description names.
 public protocol DescriptionCheck: Sendable {
     /// What is wrong with `element`. Its factory exists, and what the factory itself says about its properties was checked
     /// before; a property that didn't pass is among `element.properties` all the same.
     func problems(in element: DescribedElement) -> [Diagnostic]
+    /// What is wrong with the elements of a description together, in the order of the text; URIs that stand in an element's
+    /// place are among them. The default asks each element by itself.
+    func problems(among elements: [DescribedElement]) -> [Diagnostic]
+}
+
+extension DescriptionCheck {
+    public func problems(among elements: [DescribedElement]) -> [Diagnostic] {
+        elements.filter { $0.uriDirection == nil }.flatMap { problems(in: $0) }
+    }
 }
 
 /// An element of a description, as it was written.
 public struct DescribedElement: Sendable {
-    /// The factory's name.
+    /// The factory's name; for a URI in an element's place, the URI.
     public let factory: String
     /// The name that it was given.
     public let name: String?
@@ -16,6 +27,8 @@ public struct DescribedElement: Sendable {
     public let isFed: Bool
     /// The source pads that links lead from, empty for one that isn't named.
     let sourcePads: Set<String>
+    /// Which way data goes by a URI in an element's place; `nil` for an element.
+    var uriDirection: ParsedLink.Direction?
     /// The variable that the factory's name is the value or the default of.
     let variable: String?
     let locator: Locator
@@ -23,6 +36,19 @@ public struct DescribedElement: Sendable {
 
     /// The last value that was given for a property, which is the one that holds.
     public func property(_ name: String) -> DescribedProperty? { properties.last { $0.name == name } }
+
+    /// The elements in values of its properties, as in `video-sink="videoconvert ! fakesink"`, with those in theirs. They stand
+    /// where the value does.
+    var nested: [DescribedElement] {
+        guard uriDirection == nil, let factory = ElementFactoryInfo.find(factory) else { return [] }
+        return properties.flatMap { property -> [DescribedElement] in
+            guard let text = property.value, !text.utf8.contains(0), let info = factory.property(property.name),
+                NestedDescriptionCheck.isDescription(info, of: factory.name)
+            else { return [] }
+            let elements = DescriptionParser.parse(Array(text.utf8)).elements.filter { !$0.isUnknown }
+            return elements.map { DescribedElement($0, at: property) }.flatMap { [$0] + $0.nested }
+        }
+    }
 
     /// Where the factory's name stands.
     public var range: SourceRange { locator.source.range(locator.sourceRange(of: .expanded(offsets))) }
@@ -32,6 +58,18 @@ public struct DescribedElement: Sendable {
         _ message: String, hint: String? = nil, severity: Diagnostic.Severity = .error
     ) -> Diagnostic {
         locator.diagnostic(Problem(place: .expanded(offsets), severity: severity, message: message, hint: hint))
+    }
+}
+
+extension DescribedElement {
+    fileprivate init(_ element: ParsedElement, at property: DescribedProperty) {
+        self.init(
+            factory: element.factory, name: element.name?.value,
+            properties: element.properties.map {
+                DescribedProperty(name: $0.name, value: $0.value, locator: property.locator, offsets: property.offsets)
+            },
+            isFed: false, sourcePads: [], uriDirection: element.uriDirection, variable: nil,
+            locator: property.locator, offsets: property.offsets)
     }
 }
 

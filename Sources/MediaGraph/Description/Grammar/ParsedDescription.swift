@@ -19,7 +19,9 @@ struct ParsedElement {
     var parent: Int?
 
     var isBin: Bool { if case .bin = kind { true } else { false } }
-    var isURI: Bool { if case .uri = kind { true } else { false } }
+    var isURI: Bool { uriDirection != nil }
+    /// Which way data goes by a URI.
+    var uriDirection: ParsedLink.Direction? { if case .uri(let direction) = kind { direction } else { nil } }
     /// Whether an undefined variable is part of its name.
     var isUnknown: Bool { factory.contains("…") }
     /// The name that it was given; GStreamer reads a bare `NULL` as no name.

@@ -17,8 +17,9 @@ struct SourceScanner {
 
     /// What a variable is quoted by.
     enum Quotes: Hashable {
-        /// Quotes around a property's value, which GStreamer's parser takes off or leaves to the property.
-        case value(UInt8)
+        /// Quotes around a property's value, which GStreamer's parser takes off or leaves to the property; `depth` more are open
+        /// inside it, each of which whatever reads the value takes off: `options="location=\"${FILE}\""` has one.
+        case value(UInt8, depth: Int)
         /// Double quotes in a caps filter, which `gst_caps_from_string` reads.
         case caps
     }
@@ -110,14 +111,33 @@ struct SourceScanner {
 
     private mutating func scanQuoted(_ quote: UInt8, to end: Int) {
         add(.openingQuote(quote, offset..<offset + 1))
+        var depth = 0
         while offset < end {
-            if bytes[offset] == UInt8(ascii: "\\"), let next = endOfOpaque(offset), next <= end {
+            if quote == UInt8(ascii: "\""), let inner = innerQuote(depth, before: end) {
+                depth += inner.isOpening ? 1 : -1
+                copy(inner.length)
+            } else if bytes[offset] == UInt8(ascii: "\\"), let next = endOfOpaque(offset), next <= end {
                 copy(next - offset)
             } else {
-                scanTextByte(.value(quote))
+                scanTextByte(.value(quote, depth: depth))
             }
         }
         add(.closingQuote(quote, offset..<offset + 1))
+    }
+
+    /// A quote that opens or closes one more depth, with its backslashes: `\"`, inside that `\\\"`, each depth as many again and
+    /// one. Only behind an equals sign it opens something that is read again; elsewhere it is text.
+    private func innerQuote(_ depth: Int, before end: Int) -> (length: Int, isOpening: Bool)? {
+        let backslashes = bytes[offset..<end].prefix { $0 == UInt8(ascii: "\\") }.count
+        guard backslashes > 0, offset + backslashes < end, bytes[offset + backslashes] == UInt8(ascii: "\"") else {
+            return nil
+        }
+        // Far deeper than anybody writes.
+        guard depth < 8 else { return nil }
+        if depth > 0, backslashes == 1 << depth - 1 { return (backslashes + 1, false) }
+        let before = bytes[..<offset].last { !$0.isSpace }
+        let isOpening = backslashes == 1 << (depth + 1) - 1 && before.map { "=)".utf8.contains($0) } ?? false
+        return isOpening ? (backslashes + 1, true) : nil
     }
 
     /// A caps filter up to the `!` after it, when one begins here. There, quotes may stand anywhere.

@@ -147,15 +147,18 @@ struct VariableExpansion {
 
     /// The text that stays one value in these quotes.
     private static func quoted(_ value: String, _ quotes: SourceScanner.Quotes?) -> [UInt8] {
-        let special: String
         switch quotes {
         case nil: return Array(value.utf8)
-        // Taken off by gst_parse_unescape, for which a quote character begins a part where backslashes stay.
-        case .value: special = "\\\"'"
+        // Taken off by gst_parse_unescape, for which a quote character begins a part where backslashes stay, and then, for each
+        // depth, by what reads a structure or a description.
+        case .value(_, let depth): return (0...depth).reduce(Array(value.utf8)) { text, _ in escaped(text, "\\\"'") }
         // Taken off by gst_caps_from_string; `!` and `;` would end the filter for the lexer, quoted or not.
-        case .caps: special = "\\\"!;"
+        case .caps: return escaped(Array(value.utf8), "\\\"!;")
         }
-        return value.utf8.flatMap { special.utf8.contains($0) ? [UInt8(ascii: "\\"), $0] : [$0] }
+    }
+
+    private static func escaped(_ text: [UInt8], _ special: String) -> [UInt8] {
+        text.flatMap { special.utf8.contains($0) ? [UInt8(ascii: "\\"), $0] : [$0] }
     }
 
     // MARK: Quotes

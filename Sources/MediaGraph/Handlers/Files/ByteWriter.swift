@@ -2,27 +2,40 @@ import Glibc
 
 /// Writes a file or standard output (`-`) from front to back. Belongs to one thread at a time.
 ///
+/// A file that is there stays as it was, and one that isn't isn't made, until the first byte is written: a run may end before that.
 /// The file is closed when the writer is freed. What a failed write left behind isn't tried again.
 final class ByteWriter {
     /// As messages name it: the path, or "standard output".
     let name: String
-    private let descriptor: Int32
+    private let path: String
+    private let option: String
+    /// `nil` for a file that isn't there yet.
+    private var descriptor: Int32?
+    private var hasBegun = false
     private var pending: [UInt8] = []
     private let capacity: Int
 
-    /// Makes the file, or empties the one that is there. `capacity` bytes are collected before they are written.
+    /// Throws when the file can't be written. `capacity` bytes are collected before they are written.
     init(path: String, option: String, capacity: Int = 256 * 1024) throws(MediaGraphError) {
         name = path == "-" ? "standard output" : path
+        (self.path, self.option) = (path, option)
         self.capacity = capacity
-        descriptor = path == "-" ? STDOUT_FILENO : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
-        guard descriptor >= 0 else { throw Self.cannotWrite(path, option) }
+        let opened = path == "-" ? STDOUT_FILENO : open(path, O_WRONLY | O_CLOEXEC)
+        if opened >= 0 {
+            descriptor = opened
+        } else {
+            guard errno == ENOENT else { throw Self.cannotWrite(path, option) }
+            try Self.checkCanWrite(path, option: option)
+        }
         pending.reserveCapacity(capacity)
     }
 
     /// Whether `init` would be able to make the file by now; nothing is made.
     static func checkCanWrite(_ path: String, option: String) throws(MediaGraphError) {
-        let folder = path.lastIndex(of: "/").map { path[...$0] } ?? "."
-        guard access(access(path, F_OK) == 0 ? path : String(folder), W_OK) == 0 else {
+        // A link may lead to a file that isn't there yet.
+        let target = FileName.resolved(path)
+        let folder = target.lastIndex(of: "/").map { target[...$0] } ?? "/"
+        guard access(access(target, F_OK) == 0 ? target : String(folder), W_OK) == 0 else {
             throw cannotWrite(path, option)
         }
     }
@@ -41,8 +54,8 @@ final class ByteWriter {
 
     deinit {
         // Whoever cares for errors has called `flush`.
-        _ = Self.writeAll(descriptor, pending.span)
-        if descriptor > STDERR_FILENO { close(descriptor) }
+        if !pending.isEmpty, let descriptor = try? begin() { _ = Self.writeAll(descriptor, pending.span) }
+        if let descriptor, descriptor > STDERR_FILENO { close(descriptor) }
     }
 
     func write(_ text: String) throws(MediaGraphError) {
@@ -53,7 +66,7 @@ final class ByteWriter {
     func write(_ bytes: Span<UInt8>) throws(MediaGraphError) {
         if pending.count + bytes.count > capacity { try flush() }
         if bytes.count >= capacity {
-            guard Self.writeAll(descriptor, bytes) else { throw failure }
+            guard Self.writeAll(try begin(), bytes) else { throw failure }
         } else {
             bytes.withUnsafeBufferPointer { pending.append(contentsOf: $0) }
         }
@@ -62,7 +75,26 @@ final class ByteWriter {
     /// Hands everything to the system.
     func flush() throws(MediaGraphError) {
         defer { pending.removeAll(keepingCapacity: true) }
-        guard Self.writeAll(descriptor, pending.span) else { throw failure }
+        guard !pending.isEmpty else { return }
+        guard Self.writeAll(try begin(), pending.span) else { throw failure }
+    }
+
+    /// Makes the file, or empties the one that is there, before the first byte.
+    private func begin() throws(MediaGraphError) -> Int32 {
+        if hasBegun, let descriptor { return descriptor }
+        if let descriptor {
+            // What isn't a regular file can't be emptied, and needn't be.
+            var status = stat()
+            if path != "-", fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG {
+                guard ftruncate(descriptor, 0) == 0 else { throw failure }
+            }
+        } else {
+            let made = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
+            guard made >= 0 else { throw Self.cannotWrite(path, option) }
+            descriptor = made
+        }
+        hasBegun = true
+        return try begin()
     }
 
     private static func writeAll(_ descriptor: Int32, _ bytes: Span<UInt8>) -> Bool {

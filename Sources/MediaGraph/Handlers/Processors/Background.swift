@@ -102,12 +102,33 @@ extension Picture {
     static func load(_ path: String, for handler: String) throws(MediaGraphError) -> Picture {
         let option = "option image of \(handler)"
         // The decoder's own errors name no file.
-        let file = try ByteReader(path: path == "-" ? "./-" : path, option: option, interruption: Interruption())
+        var file = try ByteReader(path: path == "-" ? "./-" : path, option: option, interruption: Interruption())
+        if let (width, height) = try sizeInHeader(&file), max(width, height) > Self.largestSide {
+            throw .invalidParameter(
+                .init(
+                    option, expected: "a picture of at most \(largestSide)×\(largestSide) pixels",
+                    actual: "\(file.name) (\(width)×\(height))"))
+        }
         do { return try Picture(pngFile: path) } catch {
             if case .missingElement = error { throw refusal(error, handler, "image", expected: "") }
             throw .invalidParameter(
                 .init(option, expected: "a PNG file with something to see", actual: "\(file.name) (\(error))"))
         }
+    }
+
+    /// Pictures are held decoded, and GStreamer's converters can't count the bytes of a very large one: they crash.
+    private static let largestSide = 8192
+
+    /// What a PNG says of its size, before it is decoded; `nil` for anything else.
+    private static func sizeInHeader(_ file: inout ByteReader) throws(MediaGraphError) -> (width: Int, height: Int)? {
+        guard file.isRegularFile else { return nil }
+        var header = [UInt8](repeating: 0, count: 24)
+        var filled = 0
+        guard try file.read(into: &header, filled: &filled) == .complete,
+            header.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A])
+        else { return nil }
+        func number(at offset: Int) -> Int { header[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) } }
+        return (number(at: 16), number(at: 20))
     }
 
     /// A picture that couldn't be made, as the error of a handler's option.

@@ -1,0 +1,115 @@
+import Foundation
+import GStreamer
+import Glibc
+import Testing
+
+@testable import MediaGraph
+
+/// What becomes of the files that a graph is to write.
+@Suite struct OutputFileTests {
+    private let folder: TemporaryFolder
+    private static let old = Array("what was there before".utf8)
+    private static let noCamera = "v4l2src device=/dev/video77 ! videoconvert"
+
+    init() throws { folder = try TemporaryFolder() }
+
+    @Test(
+        "GR-11 a run whose source can't start leaves an existing file as it was",
+        arguments: [
+            "matroskamux ! filesink location=DIR/a", "filesink location=DIR/a", "queue ! filesink location=DIR/a",
+            "rawdatapipe handler=y4m options=location=DIR/a", "rawdatapipe handler=framemd5 options=location=DIR/a",
+            "rawdatapipe handler=contactsheet options=location=DIR/a",
+            "rawdatapipe handler=snapshot options=\"location=DIR/a,limit=1\"",
+        ])
+    func noStart(sink: String) async throws {
+        _ = try folder.write("a", Self.old)
+        let graph = try Graph("\(Self.noCamera) ! \(sink.replacing("DIR", with: folder.path))")
+        await #expect(throws: GraphError.self) { try await graph.run() }
+        #expect(try folder.read("a") == Self.old)
+        #expect(folder.contents == ["a"])
+    }
+
+    @Test(
+        "GR-11 a run that wrote nothing leaves no empty file behind",
+        arguments: ["filesink location=DIR/new", "rawdatapipe handler=y4m options=location=DIR/new"])
+    func noEmptyFile(sink: String) async throws {
+        let graph = try Graph("\(Self.noCamera) ! \(sink.replacing("DIR", with: folder.path))")
+        await #expect(throws: GraphError.self) { try await graph.run() }
+        #expect(folder.contents == [])
+    }
+
+    @Test("GR-11 a buffer that only waits for the graph to play doesn't empty the file")
+    func preroll() async throws {
+        _ = try folder.write("a", Self.old)
+        // It never plays: the other sink gets nothing.
+        let graph = try Graph(
+            "videotestsrc ! filesink name=file location=\(folder.file("a")) videotestsrc ! valve drop=true ! fakesink")
+        let file = try #require(graph.pipeline.element(named: "file"))
+        let (buffers, continuation) = AsyncStream.makeStream(of: Void.self)
+        let pad = try #require(file.staticPad("sink"))
+        pad.watchArrivals { arrival in
+            if arrival == .buffer { continuation.finish() }
+            return true
+        }
+        let start = Task { try await graph.start() }
+        for await _ in buffers {}
+        await graph.stop()
+        _ = await start.result
+        #expect(try folder.read("a") == Self.old)
+    }
+
+    @Test("GR-11 what is written replaces all that was there, in the same file, wherever the muxer seeks to")
+    func replaced() async throws {
+        let path = try folder.write("a.mp4", [UInt8](repeating: 7, count: 1_000_000))
+        chmod(path, 0o640)
+        try FileManager.default.linkItem(atPath: path, toPath: folder.file("hard.mp4"))
+        try FileManager.default.createSymbolicLink(atPath: folder.file("link.mp4"), withDestinationPath: "a.mp4")
+        let source = "videotestsrc num-buffers=20 ! video/x-raw,width=64,height=48 ! jpegenc ! qtmux"
+        let graph = try Graph("\(source) ! filesink name=file location=\(folder.file("link.mp4"))")
+        let new = try Graph("\(source) ! filesink location=\(folder.file("new.mp4"))")
+        // Twice: a graph may be started again.
+        for _ in 0..<2 {
+            try await graph.run()
+            try? FileManager.default.removeItem(atPath: folder.file("new.mp4"))
+            try await new.run()
+            let counts = (try folder.read("a.mp4").count, try folder.read("new.mp4").count)
+            #expect(counts.0 == counts.1, "\(counts)")
+            #expect(try folder.read("hard.mp4") == (try folder.read("a.mp4")))
+        }
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: folder.file("link.mp4")) == "a.mp4")
+        var status = stat()
+        #expect(stat(path, &status) == 0 && status.st_mode & 0o777 == 0o640)
+        let file = try #require(graph.pipeline.element(named: "file"))
+        #expect(try file.property("append", as: Bool.self) == false)
+        #expect(folder.contents == ["a.mp4", "hard.mp4", "link.mp4", "new.mp4"])
+    }
+
+    @Test("GR-11 a sink that appends goes on doing so")
+    func append() async throws {
+        let path = try folder.write("a", Self.old)
+        let more = try folder.write("more", [1, 2, 3])
+        try await Graph("filesrc location=\(more) ! filesink location=\(path) append=true").run()
+        #expect(try folder.read("a") == Self.old + [1, 2, 3])
+    }
+
+    @Test("GR-11 a handler's file is emptied by its first byte, and made by it")
+    func writer() throws {
+        let path = try folder.write("a", Self.old)
+        var writer: ByteWriter? = try ByteWriter(path: path, option: "option location of y4m", capacity: 0)
+        #expect(try folder.read("a") == Self.old)
+        try writer?.write("new")
+        #expect(try folder.readText("a") == "new")
+        try writer?.write("er")
+        #expect(try folder.readText("a") == "newer")
+        writer = try ByteWriter(path: folder.file("b"), option: "option location of y4m")
+        try writer?.flush()
+        #expect(folder.contents == ["a"])
+        try writer?.write("b")
+        writer = nil
+        #expect(try folder.readText("b") == "b")
+        #expect(throws: MediaGraphError.self) {
+            try ByteWriter(path: folder.file("none/c"), option: "option location of y4m")
+        }
+        #expect(throws: MediaGraphError.self) { try ByteWriter(path: folder.path, option: "option location of y4m") }
+    }
+}

@@ -1,0 +1,29 @@
+import GStreamer
+import Testing
+
+@testable import MediaGraph
+
+/// What would end the program where there is no display.
+@Suite struct DisplayCheckTests {
+    @Test(
+        "GR-2 DirectFB's window is refused without a framebuffer, also inside another element's property",
+        arguments: [
+            "videotestsrc ! dfbvideosink", "videotestsrc ! fpsdisplaysink video-sink=dfbvideosink",
+            "playbin uri=file:///a.mkv video-sink=\"videoconvert ! dfbvideosink\"",
+        ])
+    func directFB(text: String) {
+        func errors(_ check: DisplayCheck) -> [Diagnostic] {
+            check.problems(among: Description(text).elements()).filter { $0.severity == .error }
+        }
+        let found = errors(DisplayCheck(environment: { _ in ":0" }, hasFramebuffer: { false }))
+        #expect(found.count == 1 && found[0].message.contains("/dev/fb0"), "\(found)")
+        #expect(errors(DisplayCheck(environment: { _ in nil }, hasFramebuffer: { true })).isEmpty)
+    }
+
+    @Test("GR-3 no element chooses DirectFB's window by itself")
+    func rank() throws {
+        try Nodes.register()
+        #expect(ElementFactoryInfo.rank(of: "dfbvideosink") ?? 0 == 0)
+        #expect(try #require(ElementFactoryInfo.rank(of: "ximagesink")) > 0)
+    }
+}

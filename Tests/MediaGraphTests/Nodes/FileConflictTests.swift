@@ -1,0 +1,143 @@
+import Foundation
+import Testing
+
+@testable import MediaGraph
+
+/// What is said of descriptions that would destroy a file.
+@Suite struct FileConflictTests {
+    private let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+        _ = try folder.write("x.webm", [1, 2, 3])
+        try FileManager.default.createSymbolicLink(atPath: folder.file("link.webm"), withDestinationPath: "x.webm")
+        try FileManager.default.createSymbolicLink(atPath: folder.file("later.mkv"), withDestinationPath: "new.mkv")
+        try FileManager.default.linkItem(atPath: folder.file("x.webm"), toPath: folder.file("hard.webm"))
+    }
+
+    /// The errors, `DIR` in the text and in what is said being the folder.
+    private func errors(_ text: String) throws -> [String] {
+        try Graph.diagnose(Description(text.replacing("DIR", with: folder.path), name: "a.pipeline"), isMadeNext: true)
+            .filter { $0.severity == .error }.map { $0.message.replacing(folder.path, with: "DIR") }
+    }
+
+    @Test("GR-11 a file that is read and written is refused with both places")
+    func bothPlaces() throws {
+        let text = "filesrc location=x.webm ! decodebin ! vp8enc ! webmmux ! filesink location=./x.webm"
+        let found = try Graph.diagnose(Description(text, name: "a.pipeline")).filter { $0.severity == .error }
+        #expect(
+            found.map { $0.rendered(color: false) }.joined(separator: "\n") == """
+                a.pipeline:1:18: error: filesrc reads "x.webm", which filesink writes as "./x.webm"
+                   1 | filesrc location=x.webm ! decodebin ! vp8enc ! webmmux ! filesink location=./x.webm
+                     |                  ^~~~~~
+                a.pipeline:1:76: error: filesink writes "./x.webm", which filesrc reads as "x.webm"
+                   1 | filesrc location=x.webm ! decodebin ! vp8enc ! webmmux ! filesink location=./x.webm
+                     |                                                                            ^~~~~~~~ \
+                write to another file: this one would be emptied before it is read
+                """)
+    }
+
+    @Test("GR-11 a program's graph isn't made of such a description, and the file stays as it was")
+    func program() throws {
+        let path = folder.file("x.webm")
+        #expect(throws: GraphError.self) { try Graph("filesrc location=\(path) ! filesink location=\(path)") }
+        #expect(try folder.read("x.webm") == [1, 2, 3])
+    }
+
+    @Test(
+        "GR-11 one file is seen behind links, URIs and patterns, in elements, handlers and options",
+        arguments: [
+            "filesrc location=DIR/x.webm ! filesink location=DIR/link.webm",
+            "filesrc location=DIR/hard.webm ! filesink location=DIR/../\("DIR/x.webm")",
+            "uridecodebin uri=file://DIR/x.webm ! vp8enc ! webmmux ! filesink location=DIR/x.webm",
+            "urisourcebin uri=file://DIR/x.webm ! filesink location=DIR/x.webm",
+            "playbin uri=file://DIR/x.webm video-sink=\"vp8enc ! webmmux ! filesink location=DIR/x.webm\"",
+            "file://DIR/x.webm ! filesink location=DIR/x.webm",
+            "giosrc location=file://DIR/x.webm ! filesink location=DIR/x.webm",
+            "videotestsrc ! filesink location=DIR/new.mkv videotestsrc ! filesink location=DIR/later.mkv",
+            "( videotestsrc ! filesink location=DIR/a ) videotestsrc ! filesink location=DIR/a",
+            "filesrc location=DIR/f-00007.jpg ! jpegdec ! jpegenc ! multifilesink location=DIR/f-%05d.jpg",
+            "multifilesrc location=DIR/f-%d.jpg ! jpegdec ! jpegenc ! multifilesink location=DIR/f-%04d.jpg",
+            "splitmuxsrc location=DIR/*.mp4 ! h264parse ! mp4mux ! filesink location=DIR/a.mp4",
+            "videosource handler=y4m options=location=DIR/a.y4m ! rawdatapipe handler=y4m options=location=DIR/a.y4m",
+            "videosource handler=y4m options=location=DIR/a.y4m ! filesink location=DIR/a.y4m",
+            "virtualmic handler=wav options=location=DIR/c-mixed.wav ! virtualspeaker handler=wav "
+                + "options=\"location=DIR/c-%s.wav\"",
+            "virtualmic handler=raw options=location=DIR/a.pcm ! filesink location=DIR/a.pcm",
+            "videotestsrc ! preprocessor handler=watermark options=image=DIR/m-001.png ! rawdatapipe handler=snapshot "
+                + "options=\"location=DIR/m-%03d.png\"",
+            "videotestsrc ! preprocessor handler=background options=image=DIR/m.png ! rawdatapipe "
+                + "handler=contactsheet options=location=DIR/m.png",
+            "videotestsrc ! rawdatapipe handler=framemd5 options=location=DIR/a videotestsrc ! rawdatapipe handler=y4m "
+                + "options=location=DIR/a",
+            "videotestsrc ! x264enc ! hlssink2 location=DIR/a%d.ts videotestsrc ! x264enc ! hlssink2 location=DIR/b%d.ts",
+        ])
+    func refused(text: String) throws {
+        let text = text.replacing("/../DIR", with: "/../\(URL(fileURLWithPath: folder.path).lastPathComponent)")
+        let found = try errors(text)
+        #expect(found.count == 2, "\(found)")
+        #expect(found.allSatisfy { $0.contains(", which ") })
+    }
+
+    @Test(
+        "GR-11 two readers of a file, and what keeps nothing, are no conflict",
+        arguments: [
+            "filesrc location=DIR/x.webm ! fakesink filesrc location=DIR/link.webm ! fakesink",
+            "videotestsrc ! filesink location=/dev/null videotestsrc ! filesink location=/dev/null",
+            "videotestsrc ! filesink location=/dev/stderr videotestsrc ! filesink location=/dev/stderr",
+            "filesrc location=DIR/x.webm ! filesink location=DIR/x%d.webm",
+            "filesrc location=DIR/f-1.jpg ! jpegdec ! jpegenc ! multifilesink location=DIR/f-1-%d.jpg",
+            "videotestsrc ! rawdatapipe handler=framemd5 videotestsrc ! rawdatapipe handler=framemd5",
+        ])
+    func allowed(text: String) throws {
+        // Where the tests' own streams are files, they are what conflicts.
+        #expect(try errors(text).filter { !$0.contains("/dev/std") } == [])
+    }
+
+    @Test(
+        "GR-11 what isn't a file is never told as one that is missing",
+        arguments: [
+            "dataurisrc uri=data:text/plain,a ! fakesink", "souphttpsrc location=example.com/a ! fakesink",
+            "rtspsrc location=rtsp://example.com/a ! fakesink", "rtmp2src location=rtmp://a/b/c ! fakesink",
+            "uridecodebin uri=http://example.com/a ! fakesink",
+        ])
+    func noFile(text: String) throws {
+        #expect(try Graph.diagnose(Description(text)).filter { $0.message.contains("file") } == [])
+    }
+
+    @Test("GR-11 a FIFO that is read and written is no conflict")
+    func fifo() throws {
+        #expect(mkfifo(folder.file("fifo"), 0o600) == 0)
+        #expect(
+            try errors("filesrc location=DIR/fifo ! fakesink videotestsrc ! filesink location=DIR/fifo") == [])
+    }
+
+    @Test("GR-11 a description that would overwrite its own file is refused")
+    func ownFile() throws {
+        let path = try folder.write("own.pipeline", Array("videotestsrc ! filesink location=${HERE}/own.pipeline".utf8))
+        let found = try Graph.diagnose(try Description(contentsOfFile: path)).filter { $0.severity == .error }
+        #expect(found.map(\.message) == ["filesink writes \"\(path)\", which is this description's own file"])
+    }
+
+    @Test("GR-11 check tells of a file that can't be written, and of a name that is empty")
+    func unwritable() throws {
+        func found(_ text: String) throws -> [String] {
+            try Graph.diagnose(Description(text.replacing("DIR", with: folder.path))).map {
+                $0.message.replacing(folder.path, with: "DIR")
+            }
+        }
+        #expect(
+            try found("videotestsrc ! filesink location=DIR/none/a.raw") == [
+                "there is no folder for \"DIR/none/a.raw\""
+            ])
+        #expect(try found("videotestsrc ! filesink location=DIR") == ["\"DIR\" is a directory"])
+        #expect(
+            try found("videotestsrc ! rawdatapipe handler=y4m options=location=DIR/none/a.y4m") == [
+                "there is no folder for \"DIR/none/a.y4m\""
+            ])
+        #expect(
+            try found("videotestsrc ! preprocessor handler=watermark options=image= ! fakesink") == [
+                "preprocessor handler=watermark needs the name of a file here"
+            ])
+    }
+}
