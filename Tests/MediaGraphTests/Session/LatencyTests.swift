@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    /// A live graph on a test clock; another branch of it has a latency, and never sends anything.
+    /// A live graph on a test clock; the sink of another branch asks for a latency, which all sinks wait for.
     private final class Scene {
         let graph: Graph
         let clock = TestClock()
@@ -45,22 +45,31 @@ import Testing
             graph = try Graph(
                 """
                 \(text)
-                videosource name=quiet
-                    ! queue name=delay max-size-time=0 max-size-bytes=0 min-threshold-time=\(milliseconds)000000
-                    ! fakesink sync=true
+                videosource name=other ! fakesink name=delay sync=true processing-deadline=\(milliseconds)000000
                 """)
             let received = received
             try graph.videoSource("camera").attach(source)
-            try graph.videoSource("quiet").attach(RecordingSource())
+            // A sink has no latency before it has its first frame.
+            try graph.videoSource("other").attach(
+                RecordingSource(onStart: {
+                    try sendNow($0, patternedFrame(width: 16, height: 16), Self.frame(at: .zero))
+                }))
             try graph.rawDataPipe("pipe").receive { frame in
                 received.add(frame.presentationTimestamp?.nanoseconds ?? .max)
             }
             graph.useClock(clock.clock)
             try await graph.start()
+            #expect(waitUntil { latency >= milliseconds * 1_000_000 })
+        }
+
+        private var latency: UInt64 { graph.pipeline.latency?.minimum.nanoseconds ?? 0 }
+
+        private static func frame(at time: ClockTime) -> FrameDescription {
+            FrameDescription(width: 16, height: 16, framesPerSecond: Fraction(30, 1), timestamp: time)
         }
 
         func setLatency(_ milliseconds: UInt64) throws {
-            try graph.element("delay").setProperty("min-threshold-time", to: milliseconds * 1_000_000)
+            try graph.element("delay").setProperty("processing-deadline", to: milliseconds * 1_000_000)
             graph.pipeline.recalculateLatency()
         }
 
@@ -69,16 +78,14 @@ import Testing
             for _ in 0..<count {
                 let time = ClockTime(nanoseconds: sent * 33_333_333)
                 clock.advance(to: max(time, clock.time))
-                try sendNow(
-                    source.sender, patternedFrame(width: 16, height: 16),
-                    FrameDescription(width: 16, height: 16, framesPerSecond: Fraction(30, 1), timestamp: time))
+                try sendNow(source.sender, patternedFrame(width: 16, height: 16), Self.frame(at: time))
                 sent += 1
                 let sent = sent
                 // It has left the source; what the sinks may have by now is theirs.
                 if way != .source {
                     #expect(waitUntil { NodeCounts(try! graph.element("carol"))?.frames == sent })
                 }
-                let latency = graph.pipeline.latency?.minimum.nanoseconds ?? 0
+                let latency = latency
                 let due = clock.time.nanoseconds > latency ? (clock.time.nanoseconds - latency) / 33_333_333 : 0
                 #expect(waitUntil { received.all.count >= min(due, sent) }, "\(received.all.count) of \(due)")
             }
@@ -86,8 +93,9 @@ import Testing
 
         /// Lets all that waits be shown, and stops.
         func finish() async throws {
-            let latency = graph.pipeline.latency?.minimum ?? .zero
-            clock.advance(by: ClockTime(nanoseconds: latency.nanoseconds + 1_000_000_000))
+            // Nothing more comes to be late.
+            #expect(received.all.count <= max(1, Int(sent) - Int(latency / 33_333_334) + 1))
+            clock.advance(by: ClockTime(nanoseconds: latency + 1_000_000_000))
             #expect(waitUntil { received.all.count == sent }, "\(received.all.count) of \(sent)")
             #expect(received.all == (0..<sent).map { $0 * 33_333_333 })
             for name in ["carol", "alice", "camera", "pipe"] {
