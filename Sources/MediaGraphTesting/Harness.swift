@@ -79,6 +79,8 @@ public final class Harness {
         /// From a start up to a stop, as timestamps.
         case segmentBetween(ClockTime, ClockTime)
         case custom(Structure)
+        /// Of the stream, or of the whole medium.
+        case orientation(String, isGlobal: Bool = false)
     }
 
     /// Pushes an event; false when the element refuses it.
@@ -105,6 +107,11 @@ public final class Harness {
             segment.time = segment.start
             segment.stop = guint64(stop.nanoseconds)
             raw = gst_event_new_segment(&segment)
+        case .orientation(let value, let isGlobal):
+            let tags = gst_tag_list_new_empty()
+            gst_tag_list_set_scope(tags, isGlobal ? GST_TAG_SCOPE_GLOBAL : GST_TAG_SCOPE_STREAM)
+            Value(value).read { gst_tag_list_add_value(tags, GST_TAG_MERGE_REPLACE, "image-orientation", $0) }
+            raw = gst_event_new_tag(tags)
         case .streamStart(let id): raw = gst_event_new_stream_start(id)
         case .custom(let structure):
             raw = gst_event_new_custom(GST_EVENT_CUSTOM_DOWNSTREAM_STICKY, gst_structure_copy(structure.raw))

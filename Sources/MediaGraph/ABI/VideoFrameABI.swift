@@ -11,20 +11,28 @@ extension MGVideoFrame {
         self.init(
             mapped: mapped, buffer: buffer, caps: caps, running_time: running_time,
             presentation_timestamp: presentation_timestamp, capture_time: capture_time, rotation: rotation, flip: 0,
-            kind: MG_RAW, stream_start: nil, data: nil, length: 0, decode_timestamp: .max, duration: .max)
+            mirror: 0, kind: MG_RAW, stream_start: nil, data: nil, length: 0, decode_timestamp: .max, duration: .max,
+            segment: nil)
     }
 
     /// A raw frame of a stream: `shown`, mapped, is the stream's buffer or what was made of it, and `original` says the rest.
     @inline(__always)
     init(
         _ mapped: borrowing MappedVideoFrame, in shown: BufferAccess, _ caps: Caps, of original: BufferAccess,
-        _ rotation: Rotation, runningTime: ClockTime?, stream: StreamStart? = nil
+        _ orientation: VideoOrientation, mirror: Flip, runningTime: ClockTime?, stream: StreamStart? = nil
     ) {
         self.init(
             mapped: mapped.frame, buffer: shown.raw, caps: caps.raw, running_time: UInt64(runningTime.raw),
             presentation_timestamp: UInt64(original.presentationTimestamp.raw),
-            capture_time: original.captureTime ?? 0, rotation: rotation.rawValue)
+            capture_time: original.captureTime ?? 0, rotation: orientation.degrees)
+        flip = (mirror ^ orientation.flip).rawValue
+        self.mirror = mirror.rawValue
         stream_start = stream?.raw
+    }
+
+    /// How the picture lies, without what the mirror mode asks for.
+    var orientation: VideoOrientation {
+        VideoOrientation(quarterTurns: rotation / 90, isFlipped: (flip ^ mirror) == Flip.x.rawValue)
     }
 
     /// What a frame's fields say beyond its pixels, whatever kind it is of.

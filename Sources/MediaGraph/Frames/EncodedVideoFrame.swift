@@ -39,6 +39,8 @@ public struct EncodedVideoFrame: ~Copyable, ~Escapable {
     public var captureTime: UInt64? { source.pointee.captureTime }
     /// How far to turn the decoded picture clockwise to stand upright.
     public var rotation: Rotation { Rotation(rawValue: source.pointee.rotation) ?? .none }
+    /// What to flip in the decoded picture as it lies, before it is turned.
+    public var flip: Flip { Flip(rawValue: source.pointee.flip) ?? .none }
     /// Which stream it belongs to.
     public var streamID: String? { source.pointee.streamID }
 

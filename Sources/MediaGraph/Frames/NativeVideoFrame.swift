@@ -16,7 +16,7 @@ public struct NativeVideoFrame: ~Copyable, ~Escapable {
     public var memoryTypes: [String] { BufferAccess(source.pointee.buffer).memoryTypes }
     /// How far to turn it clockwise to stand upright.
     public var rotation: Rotation { Rotation(rawValue: source.pointee.rotation) ?? .none }
-    /// What to flip to honour the mirror mode.
+    /// What to flip in it as it lies, before it is turned.
     public var flip: Flip { Flip(rawValue: source.pointee.flip) ?? .none }
     /// Presentation timestamp in the stream's segment.
     public var presentationTimestamp: ClockTime? { source.pointee.presentationTimestamp }

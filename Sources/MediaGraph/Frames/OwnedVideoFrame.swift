@@ -13,8 +13,9 @@ public final class OwnedVideoFrame: Sendable {
     public let info: VideoInfo
     public let format: VideoFormat
     public let rotation: Rotation
-    /// What to flip to honour the mirror mode.
+    /// What to flip in it as it lies, before it is turned.
     public let flip: Flip
+    private let mirror: Flip
     public let presentationTimestamp: ClockTime?
     public let runningTime: ClockTime?
     /// Unix nanoseconds.
@@ -51,6 +52,7 @@ public final class OwnedVideoFrame: Sendable {
         self.buffer = buffer
         stream = frame.stream_start.map { StreamStart(retaining: $0) }
         flip = Flip(rawValue: frame.flip) ?? .none
+        mirror = Flip(rawValue: frame.mirror) ?? .none
         caps = Caps(retaining: frame.caps)
         info = VideoInfo(frame.mapped.pointee.info)
         format = VideoFormat(frame.mapped.pointee.info.finfo.pointee.format) ?? .i420
@@ -68,6 +70,7 @@ public final class OwnedVideoFrame: Sendable {
                 running_time: UInt64(runningTime.raw), presentation_timestamp: UInt64(presentationTimestamp.raw),
                 capture_time: captureTime ?? 0, rotation: rotation.rawValue)
             source.flip = flip.rawValue
+            source.mirror = mirror.rawValue
             source.stream_start = stream?.raw
             return try withUnsafePointer(to: &source) { pointer in
                 guard let frame = VideoFrame(pointer) else {

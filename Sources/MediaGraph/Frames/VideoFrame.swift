@@ -24,10 +24,12 @@ public struct VideoFrame: ~Copyable, ~Escapable {
     @inlinable public var width: Int { mapped.width }
     /// Rows, before rotation.
     @inlinable public var height: Int { mapped.height }
-    /// How far to turn it clockwise to stand upright.
+    /// How far to turn it clockwise to stand upright, once it is flipped as `flip` says.
     @inlinable public var rotation: Rotation { Rotation(rawValue: source.pointee.rotation) ?? .none }
-    /// What to flip to honour the mirror mode; the pipe hasn't.
+    /// What to flip in it as it lies: for the mirror mode, and where the stream's tag says that the picture is flipped.
     public var flip: Flip { Flip(rawValue: source.pointee.flip) ?? .none }
+    /// How the picture lies, without what the mirror mode asks for.
+    var orientation: VideoOrientation { source.pointee.orientation }
     /// Which stream it belongs to: a remote user's has an ID of its own.
     public var streamID: String? { source.pointee.streamID }
     /// Which of a user's two channels it comes by, in a session; `nil` for what is no user's camera.
