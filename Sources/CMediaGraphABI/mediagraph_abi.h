@@ -67,7 +67,6 @@ typedef struct {
     int32_t is_gap;                   // silence that stands for sound that never came
     int32_t is_edited;                // a processor has it: it goes on changing
     GstEvent *stream_start;           // of the stream that it belongs to, or NULL
-    const GstSegment *segment;        // of the timestamps, or NULL
 } MGAudioFrame;
 
 // An editor of audio. `process` runs on the streaming thread, one block at a time.
@@ -115,6 +114,8 @@ typedef struct {
     int32_t (*frame)(void *context, const MGVideoFrame *frame, MGError *error);
     void (*status)(void *context, int32_t on);
     int32_t (*end)(void *context, MGError *error);  // end of stream: nothing follows until the next start
+    // After `end`: what is to be told of the stream, g_malloc'ed, or NULL. NULL itself: nothing ever.
+    char *(*remark)(void *context);
     void (*destroy)(void *context);
     char formats[256];
     char name[64];

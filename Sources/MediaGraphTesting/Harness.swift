@@ -78,6 +78,8 @@ public final class Harness {
         case endOfStream, flushStart, flushStop, gap(ClockTime, ClockTime), caps(String), segment, streamStart(String)
         /// From a start up to a stop, as timestamps.
         case segmentBetween(ClockTime, ClockTime)
+        /// From a start on, as timestamps, which is so far into the medium.
+        case segmentShowing(ClockTime, at: ClockTime)
         case custom(Structure)
         /// Of the stream, or of the whole medium.
         case orientation(String, isGlobal: Bool = false)
@@ -106,6 +108,12 @@ public final class Harness {
             segment.start = guint64(start.nanoseconds)
             segment.time = segment.start
             segment.stop = guint64(stop.nanoseconds)
+            raw = gst_event_new_segment(&segment)
+        case .segmentShowing(let start, let time):
+            var segment = GstSegment()
+            gst_segment_init(&segment, GST_FORMAT_TIME)
+            segment.start = guint64(start.nanoseconds)
+            segment.time = guint64(time.nanoseconds)
             raw = gst_event_new_segment(&segment)
         case .orientation(let value, let isGlobal):
             let tags = gst_tag_list_new_empty()

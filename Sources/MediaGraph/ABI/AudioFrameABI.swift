@@ -10,8 +10,7 @@ extension MGAudioFrame {
         self.init(
             mapped: mapped.buffer, buffer: buffer.raw, caps: caps.raw, running_time: UInt64(runningTime.raw),
             presentation_timestamp: UInt64(buffer.presentationTimestamp.raw), capture_time: buffer.captureTime ?? 0,
-            is_gap: buffer.isGap ? 1 : 0, is_edited: isEdited ? 1 : 0, stream_start: streamStart?.raw,
-            segment: nil)
+            is_gap: buffer.isGap ? 1 : 0, is_edited: isEdited ? 1 : 0, stream_start: streamStart?.raw)
     }
 
     var presentationTimestamp: ClockTime? { ClockTime(raw: GstClockTime(presentation_timestamp)) }

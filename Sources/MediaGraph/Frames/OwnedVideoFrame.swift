@@ -16,7 +16,11 @@ public final class OwnedVideoFrame: Sendable {
     /// What to flip in it as it lies, before it is turned.
     public let flip: Flip
     private let mirror: Flip
+    /// When to show it, as a timestamp in the stream's segment, which need not begin at 0.
     public let presentationTimestamp: ClockTime?
+    /// The position in the medium: where a player's slider would stand.
+    public var streamTime: ClockTime? { segment?.streamTime(of: presentationTimestamp) }
+    private let segment: Segment?
     public let runningTime: ClockTime?
     /// Unix nanoseconds.
     public let captureTime: UInt64?
@@ -59,6 +63,7 @@ public final class OwnedVideoFrame: Sendable {
         rotation = Rotation(rawValue: frame.rotation) ?? .none
         presentationTimestamp = ClockTime(raw: GstClockTime(frame.presentation_timestamp))
         runningTime = ClockTime(raw: GstClockTime(frame.running_time))
+        segment = frame.segment.map { Segment($0.pointee) }
         captureTime = frame.capture_time == 0 ? nil : frame.capture_time
     }
 
@@ -72,11 +77,15 @@ public final class OwnedVideoFrame: Sendable {
             source.flip = flip.rawValue
             source.mirror = mirror.rawValue
             source.stream_start = stream?.raw
-            return try withUnsafePointer(to: &source) { pointer in
-                guard let frame = VideoFrame(pointer) else {
-                    throw MediaGraphError.unsupported(.init("frame", actual: info.formatName))
+            var segment = (segment ?? .undefined).raw
+            return try withUnsafePointer(to: &segment) { segment in
+                source.segment = segment
+                return try withUnsafePointer(to: &source) { pointer in
+                    guard let frame = VideoFrame(pointer) else {
+                        throw MediaGraphError.unsupported(.init("frame", actual: info.formatName))
+                    }
+                    return try body(frame)
                 }
-                return try body(frame)
             }
         }
         guard let result else {

@@ -42,10 +42,13 @@ public struct VideoFrame: ~Copyable, ~Escapable {
     public var colorMatrix: Colorimetry.Matrix { mapped.info.colorimetry.matrix }
     /// The lines of two moments are woven into this frame.
     public var isInterlaced: Bool { mapped.isInterlaced }
-    /// Presentation timestamp in the stream's segment.
+    /// When to show it, as a timestamp in the stream's segment. That need not begin at 0: a file with an edit list, a seek or a
+    /// live stream begins elsewhere. ``streamTime`` is the position in the medium.
     @inlinable public var presentationTimestamp: ClockTime? {
         ClockTime(raw: GstClockTime(source.pointee.presentation_timestamp))
     }
+    /// The position in the medium: where a player's slider would stand. `nil` outside of the stream's segment.
+    public var streamTime: ClockTime? { source.pointee.streamTime }
     /// The presentation timestamp as running time: what A/V is synchronised by.
     @inlinable public var runningTime: ClockTime? { ClockTime(raw: GstClockTime(source.pointee.running_time)) }
     /// Wall-clock time of capture in Unix nanoseconds, where the source said it.

@@ -259,7 +259,7 @@ final class FrameObserverElement: InPlaceTransform, HandlerSwapping, @unchecked 
             verdict = try shown.withVideoFrame(info, observer.mode == .readWrite ? .readWrite : .read) { mapped in
                 var frame = MGVideoFrame(
                     mapped, in: shown, caps, of: buffer, orientation, mirror: mirror,
-                    runningTime: runningTime(of: buffer.presentationTimestamp), stream: stream)
+                    runningTime: runningTime(of: buffer.presentationTimestamp), segment: segment, stream: stream)
                 backup?.save(mapped)
                 do { return try observer.see(&frame) } catch {
                     backup?.restore(&mapped)

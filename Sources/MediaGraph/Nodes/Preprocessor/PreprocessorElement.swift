@@ -208,7 +208,7 @@ final class PreprocessorElement: InPlaceTransform, HandlerSwapping, @unchecked S
         backup?.save(mapped)
         var frame = MGVideoFrame(
             mapped, in: buffer, stream.caps, of: buffer, tagged.orientation(of: buffer), mirror: Flip(of: buffer),
-            runningTime: runningTime(of: buffer.presentationTimestamp))
+            runningTime: runningTime(of: buffer.presentationTimestamp), segment: segment)
         do throws(MediaGraphError) { return try handler.process(&frame) } catch {
             backup?.restore(&mapped)
             throw error

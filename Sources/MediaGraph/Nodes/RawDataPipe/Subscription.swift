@@ -65,6 +65,8 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
     /// The plan and the caps it was made for, reached without counting references for each frame.
     private var current: Unmanaged<FramePlan>?
     private var planned: UInt = 0
+    /// Of the sample that is being delivered.
+    private var segment: UnsafePointer<GstSegment>?
     private var isOn = false
     private var hasFailed = false
     /// With `on-error=drop`.
@@ -192,6 +194,9 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
             guard !line.isCancelled else { return .passed }
             do {
                 try consumer.finish()
+                if let remark = consumer.remark {
+                    pipe.owner.postWarning(.processing, "\(pipe.owner.name): handler \(consumer.name): \(remark)")
+                }
                 return .ended
             } catch { return fail(error) == .failed ? .failed : .ended }
         }
@@ -244,6 +249,7 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
                 if line.isCancelled { return .passed }
             }
             let runningTime = sample.runningTime(of: buffer)
+            segment = sample.segmentPointer
             let began = monotonicNanoseconds()
             if isLive { noteLateness(runningTime) }
             var failure: MediaGraphError?
@@ -350,7 +356,7 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
             rotation: orientation.degrees, flip: (mirror ^ orientation.flip).rawValue, mirror: mirror.rawValue,
             kind: MG_RAW, stream_start: streamEvent, data: nil, length: 0,
             decode_timestamp: UInt64(buffer.decodingTimestamp.raw), duration: UInt64(buffer.duration.raw),
-            segment: nil)
+            segment: segment)
     }
 
     /// The stream's own buffer: in the memory that it has, or with its coded bytes.
