@@ -93,6 +93,16 @@ import Testing
                 """) == true)
     }
 
+    @Test("GR-13 a picture whose name promises another kind of file is refused, with the name to write instead")
+    func otherTypes() async throws {
+        for (handler, name) in [("snapshot", "shot-%d.jpg"), ("contactsheet", "sheet.JPEG")] {
+            let problem = try await failure(
+                of: "videotestsrc ! rawdatapipe handler=\(handler) options=\"location=\(name)\"")
+            let png = "\(name.prefix { $0 != "." }).png"
+            #expect(problem?.contains("pictures are written as PNG") == true && problem?.contains(png) == true)
+        }
+    }
+
     @Test("a snapshot that can't be written ends the graph with the path")
     func unwritable() async throws {
         let problem = try await failure(

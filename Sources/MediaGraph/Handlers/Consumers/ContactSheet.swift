@@ -34,6 +34,7 @@ struct ContactSheet: VideoConsumer, NamedHandler {
 
     init(options: HandlerOptions) throws {
         location = try options.string("location")
+        try PictureFile.check(location, option: "option location of contactsheet")
         columns = try options.int("columns", in: 1...32, default: 4)
         rows = try options.int("rows", in: 1...32, default: 4)
         every = try options.int("every", in: 0...1_000_000, default: 0)

@@ -30,6 +30,7 @@ struct Snapshot: VideoConsumer, NamedHandler {
 
     init(options: HandlerOptions) throws {
         let name = try options.string("location")
+        try PictureFile.check(name, option: "option location of snapshot")
         location = try FileNamePattern(name, option: "option location of snapshot")
         every = try options.int("every", in: 1...1_000_000, default: 30)
         limit = try options.int("limit", in: 0...1_000_000, default: 0)
