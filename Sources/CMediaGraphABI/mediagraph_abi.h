@@ -15,7 +15,7 @@
 // `destroy` (or `release`) is called once, when nothing will be called with it any more. A function with an MGError answers
 // 0, and fills it, when it fails, but for `process`, `frame` and `end`, which answer MG_FAILED.
 
-#define MEDIAGRAPH_ABI_VERSION 3u
+#define MEDIAGRAPH_ABI_VERSION 4u
 
 typedef struct {
     int32_t code;  // MediaGraphError.Code; 0: none
@@ -30,13 +30,15 @@ typedef struct {
     uint64_t running_time;    // nanoseconds, or GST_CLOCK_TIME_NONE
     uint64_t presentation_timestamp;  // nanoseconds in the segment, or GST_CLOCK_TIME_NONE
     uint64_t capture_time;    // Unix nanoseconds; 0 when unknown
-    int32_t rotation;         // degrees clockwise
-    int32_t flip;             // Flip: what to flip to honour the mirror mode
+    int32_t rotation;         // degrees clockwise, after the flip
+    int32_t flip;             // Flip: of the frame as it lies
+    int32_t mirror;           // Flip: the part of `flip` that the mirror mode asks for; the rest makes it upright
     int32_t kind;             // MG_RAW: `mapped` is set; MG_NATIVE: it is NULL; MG_ENCODED: it is, and `data` is set
     GstEvent *stream_start;   // of the stream that it belongs to, or NULL
     const uint8_t *data;      // of an access unit
     int64_t length;
     uint64_t decode_timestamp, duration;  // nanoseconds, or GST_CLOCK_TIME_NONE
+    const GstSegment *segment;  // of the timestamps, or NULL
 } MGVideoFrame;
 
 static const int32_t MG_RAW = 0, MG_NATIVE = 1, MG_ENCODED = 2;
@@ -112,6 +114,8 @@ typedef struct {
     int32_t (*frame)(void *context, const MGVideoFrame *frame, MGError *error);
     void (*status)(void *context, int32_t on);
     int32_t (*end)(void *context, MGError *error);  // end of stream: nothing follows until the next start
+    // After `end`: what is to be told of the stream, g_malloc'ed, or NULL. NULL itself: nothing ever.
+    char *(*remark)(void *context);
     void (*destroy)(void *context);
     char formats[256];
     char name[64];

@@ -8,7 +8,7 @@ public enum Nodes {
     static let all: [ElementImplementation.Type] = [
         VideoSourceElement.self, PreprocessorElement.self, AlphaChannelElement.self, RawDataPipeElement.self,
         FrameObserverElement.self, VirtualMicElement.self, VirtualSpeakerElement.self, ShareSourceElement.self,
-        MediaSessionElement.self, DeviceSourceElement.self,
+        MediaSessionElement.self, DeviceSourceElement.self, UprightElement.self,
     ]
 
     /// The nodes' names in descriptions.

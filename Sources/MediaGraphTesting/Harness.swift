@@ -78,7 +78,11 @@ public final class Harness {
         case endOfStream, flushStart, flushStop, gap(ClockTime, ClockTime), caps(String), segment, streamStart(String)
         /// From a start up to a stop, as timestamps.
         case segmentBetween(ClockTime, ClockTime)
+        /// From a start on, as timestamps, which is so far into the medium.
+        case segmentShowing(ClockTime, at: ClockTime)
         case custom(Structure)
+        /// Of the stream, or of the whole medium.
+        case orientation(String, isGlobal: Bool = false)
     }
 
     /// Pushes an event; false when the element refuses it.
@@ -105,6 +109,17 @@ public final class Harness {
             segment.time = segment.start
             segment.stop = guint64(stop.nanoseconds)
             raw = gst_event_new_segment(&segment)
+        case .segmentShowing(let start, let time):
+            var segment = GstSegment()
+            gst_segment_init(&segment, GST_FORMAT_TIME)
+            segment.start = guint64(start.nanoseconds)
+            segment.time = guint64(time.nanoseconds)
+            raw = gst_event_new_segment(&segment)
+        case .orientation(let value, let isGlobal):
+            let tags = gst_tag_list_new_empty()
+            gst_tag_list_set_scope(tags, isGlobal ? GST_TAG_SCOPE_GLOBAL : GST_TAG_SCOPE_STREAM)
+            Value(value).read { gst_tag_list_add_value(tags, GST_TAG_MERGE_REPLACE, "image-orientation", $0) }
+            raw = gst_event_new_tag(tags)
         case .streamStart(let id): raw = gst_event_new_stream_start(id)
         case .custom(let structure):
             raw = gst_event_new_custom(GST_EVENT_CUSTOM_DOWNSTREAM_STICKY, gst_structure_copy(structure.raw))

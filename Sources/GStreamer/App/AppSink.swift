@@ -39,10 +39,13 @@ public final class AppSink: Element, @unchecked Sendable {
             }
         }
         callbacks.new_event = { sink, context in
-            // Taking it off the queue keeps events from piling up while no buffer comes. False: the sink goes on with it.
-            guard let object = gst_app_sink_try_pull_object(sink, 0) else { return 0 }
-            defer { gst_mini_object_unref(object) }
-            if let event = StreamEvent(UnsafeMutableRawPointer(object).assumingMemoryBound(to: GstEvent.self)) {
+            // Taking them off the queue keeps events from piling up while no buffer comes. Each time all of them: GStreamer 1.22
+            // queues a CAPS event twice. 0: the sink goes on with the event.
+            while let object = gst_app_sink_try_pull_object(sink, 0) {
+                defer { gst_mini_object_unref(object) }
+                guard object.pointee.type == gst_event_get_type(),
+                    let event = StreamEvent(UnsafeMutableRawPointer(object).assumingMemoryBound(to: GstEvent.self))
+                else { continue }
                 Unmanaged<AppSinkDelegate>.fromOpaque(context!).takeUnretainedValue().received(event)
             }
             return 0
@@ -114,6 +117,8 @@ public enum StreamEvent: Sendable {
     case caps(Caps)
     case segment
     case gap(timestamp: ClockTime?, duration: ClockTime?)
+    /// Tags that say how the pictures lie.
+    case orientation(OrientationTag)
     /// A custom event's structure.
     case custom(Structure)
     case other
@@ -128,6 +133,7 @@ public enum StreamEvent: Sendable {
             guard let caps else { return nil }
             self = .caps(Caps(retaining: caps))
         case GST_EVENT_SEGMENT: self = .segment
+        case GST_EVENT_TAG: self = OrientationTag(event).map { .orientation($0) } ?? .other
         case GST_EVENT_GAP:
             var timestamp: GstClockTime = 0
             var duration: GstClockTime = 0

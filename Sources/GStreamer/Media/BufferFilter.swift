@@ -280,3 +280,15 @@ extension Message.Report {
         return error.message + detail
     }
 }
+
+extension BufferFilter {
+    /// A single picture, made upright, in the layout that is usual for its new size. In formats that `videoflip` takes, such as
+    /// RGB and RGBA.
+    public static func turned(
+        _ buffer: consuming Buffer, _ info: VideoInfo, by orientation: VideoOrientation
+    ) throws -> Buffer {
+        let filter = try BufferFilter("videoflip")
+        try filter.set("video-direction", to: orientation.videoDirection)
+        return try filter.apply(buffer, caps: info.caps)
+    }
+}

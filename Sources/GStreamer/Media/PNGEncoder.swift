@@ -16,8 +16,7 @@ public enum PNGError: Error, Sendable, Equatable, CustomStringConvertible {
 
 /// Encodes video frames as PNG with GStreamer's own encoder.
 ///
-/// The picture has the frame's pixels as they lie: rotation isn't applied and pixels that aren't square stay so. Alpha is
-/// kept. It blocks for as long as compression takes (some 50 ms at 720p).
+/// Pixels that aren't square stay so. Alpha is kept. It blocks for as long as compression takes (some 50 ms at 720p).
 public enum PNGEncoder {
     /// Throws when there is no encoder: for whoever wants to know before the first frame.
     public static func check() throws(PNGError) {
@@ -26,7 +25,10 @@ public enum PNGEncoder {
         gst_object_unref(UnsafeMutableRawPointer(factory))
     }
 
-    public static func encode(_ frame: borrowing MappedVideoFrame) throws(PNGError) -> [UInt8] {
+    /// The picture that lies in the frame as `orientation` says, made upright.
+    public static func encode(
+        _ frame: borrowing MappedVideoFrame, _ orientation: VideoOrientation = .upright
+    ) throws(PNGError) -> [UInt8] {
         let input = frame.info
         let hasAlpha = input.raw.finfo.pointee.flags.rawValue & GST_VIDEO_FORMAT_FLAG_ALPHA.rawValue != 0
         let format: VideoFormat = hasAlpha ? .rgba : .rgb24
@@ -35,7 +37,12 @@ public enum PNGEncoder {
             let picture = VideoInfo(format, width: input.width, height: input.height),
             let buffer = VideoConverter(from: input, to: output)?.convert(frame)
         else { throw .failed("no way from \(input.formatName) to \(format.gstreamerName)") }
-        return try encode(buffer, picture)
+        guard orientation != .upright else { return try encode(buffer, picture) }
+        let size = orientation.swapsSides ? (input.height, input.width) : (input.width, input.height)
+        guard let upright = VideoInfo(format, width: size.0, height: size.1) else { throw .failed("no such size") }
+        let turned: Buffer
+        do { turned = try BufferFilter.turned(buffer, picture, by: orientation) } catch { throw .failed("\(error)") }
+        return try encode(turned, upright)
     }
 
     /// A picture whose rows lie one behind the other without padding, as `format` (RGB or RGBA) has them.

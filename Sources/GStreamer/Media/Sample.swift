@@ -15,6 +15,9 @@ public struct Sample: ~Copyable {
     @inlinable
     public func hasCaps(at identity: UInt) -> Bool { UInt(bitPattern: gst_sample_get_caps(raw)) == identity }
 
+    /// The segment of its timestamps, for as long as the sample lives.
+    package var segmentPointer: UnsafePointer<GstSegment>? { gst_sample_get_segment(raw).map { UnsafePointer($0) } }
+
     /// Running time of its buffer's presentation timestamp in the sample's segment; `nil` where that doesn't count time.
     @inlinable
     public func runningTime(of buffer: BufferAccess) -> ClockTime? {

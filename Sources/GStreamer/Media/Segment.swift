@@ -65,6 +65,11 @@ public struct Segment: Equatable, @unchecked Sendable {
         }
     }
 
+    /// A timestamp as the position in the medium: where a player's slider would stand. `nil` outside of the segment.
+    public func streamTime(of timestamp: ClockTime?) -> ClockTime? {
+        withUnsafePointer(to: raw) { $0.streamTime(of: timestamp) }
+    }
+
     /// A timestamp as running time; `nil` outside of the segment, and where it doesn't count time.
     public func runningTime(of timestamp: ClockTime?) -> ClockTime? {
         guard raw.format == GST_FORMAT_TIME else { return nil }
@@ -103,5 +108,12 @@ extension Sample {
     public var segment: Segment? {
         guard let own = gst_sample_get_segment(raw), own.pointee.format == GST_FORMAT_TIME else { return nil }
         return Segment(own.pointee)
+    }
+}
+
+extension UnsafePointer<GstSegment> {
+    package func streamTime(of timestamp: ClockTime?) -> ClockTime? {
+        guard pointee.format == GST_FORMAT_TIME else { return nil }
+        return ClockTime(raw: gst_segment_to_stream_time(self, GST_FORMAT_TIME, timestamp.raw))
     }
 }

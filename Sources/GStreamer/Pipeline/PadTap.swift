@@ -19,6 +19,7 @@ open class PadTap: @unchecked Sendable {
         case streamStart(StreamStart)
         case caps(Caps)
         case segment(Segment)
+        case orientation(OrientationTag)
         case endOfStream
         case flushStart, flushStop
         /// A custom event's structure.
@@ -33,6 +34,9 @@ open class PadTap: @unchecked Sendable {
                 guard let caps else { return nil }
                 self = .caps(Caps(retaining: caps))
             case GST_EVENT_SEGMENT: self = .segment(Segment(event))
+            case GST_EVENT_TAG:
+                guard let tag = OrientationTag(event) else { return nil }
+                self = .orientation(tag)
             case GST_EVENT_EOS: self = .endOfStream
             case GST_EVENT_FLUSH_START: self = .flushStart
             case GST_EVENT_FLUSH_STOP: self = .flushStop
@@ -50,7 +54,7 @@ open class PadTap: @unchecked Sendable {
             guard let event = gst_pad_probe_info_get_event(&info).flatMap(Event.init) else { return GST_PAD_PROBE_OK }
             return received(event) ? GST_PAD_PROBE_OK : GST_PAD_PROBE_DROP
         }
-        var buffer = PassingBuffer(info.data.assumingMemoryBound(to: GstBuffer.self))
+        var buffer = PassingBuffer(info.data.assumingMemoryBound(to: GstBuffer.self), at: pad)
         let result = received(&buffer)
         info.data = UnsafeMutableRawPointer(buffer.raw)
         guard result != .ok else { return GST_PAD_PROBE_OK }
@@ -79,7 +83,14 @@ open class PadTap: @unchecked Sendable {
 public struct PassingBuffer: ~Copyable {
     fileprivate var raw: UnsafeMutablePointer<GstBuffer>
 
-    fileprivate init(_ raw: UnsafeMutablePointer<GstBuffer>) { self.raw = raw }
+    private let pad: UnsafeMutablePointer<GstPad>
+
+    fileprivate init(_ raw: UnsafeMutablePointer<GstBuffer>, at pad: UnsafeMutablePointer<GstPad>) {
+        (self.raw, self.pad) = (raw, pad)
+    }
+
+    /// Sends a tag into the sink pad, ahead of the buffer, that says how it and those behind it lie. It comes by the tap too.
+    public func sendAhead(_ orientation: VideoOrientation) { Pad.send(orientation, into: pad) }
 
     public var access: BufferAccess { BufferAccess(raw) }
 

@@ -23,6 +23,7 @@ open class InPlaceTransform: ElementImplementation, ParentClass, @unchecked Send
         }
         transform.pointee.sink_event = { element, event in
             let node = InPlaceTransform.of(element!)
+            node.heed(event!)
             var caps: UnsafeMutablePointer<GstCaps>?
             if event!.pointee.type == GST_EVENT_CAPS { gst_event_parse_caps(event, &caps) }
             if let caps, !node.accepts(Caps(retaining: caps)) {
@@ -89,6 +90,19 @@ open class InPlaceTransform: ElementImplementation, ParentClass, @unchecked Send
             ElementClass.implementation(
                 of: UnsafeMutableRawPointer(element), offset: MemoryLayout<GstBaseTransform>.size),
             to: InPlaceTransform.self)
+    }
+
+    /// What the stream's tags say about its pictures. The streaming thread's.
+    public private(set) var tagged = TaggedOrientation()
+
+    private func heed(_ event: UnsafeMutablePointer<GstEvent>) {
+        switch event.pointee.type {
+        case GST_EVENT_STREAM_START: tagged = TaggedOrientation()
+        case GST_EVENT_TAG:
+            guard let tag = OrientationTag(event) else { return }
+            tagged.add(tag, at: Pad(retaining: UnsafeMutableRawPointer(transform.pointee.sinkpad)))
+        default: break
+        }
     }
 
     private var transform: UnsafeMutablePointer<GstBaseTransform> {

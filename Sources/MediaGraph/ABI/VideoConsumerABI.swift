@@ -5,7 +5,7 @@ import GStreamer
 ///
 /// `@unchecked Sendable`: the pipe calls it from one thread at a time, in stream order; the rest is constant.
 final class ConsumerHandle: @unchecked Sendable {
-    private let abi: MGVideoConsumer
+    fileprivate let abi: MGVideoConsumer
     let name: String
     /// Empty: all.
     let formats: [VideoFormat]
@@ -68,6 +68,15 @@ final class ConsumerHandle: @unchecked Sendable {
     }
 }
 
+extension ConsumerHandle {
+    /// What is to be told of a stream that has ended.
+    var remark: String? {
+        guard let text = abi.remark?(abi.context) else { return nil }
+        defer { g_free(text) }
+        return String(cString: text)
+    }
+}
+
 extension MGVideoConsumer {
     /// What it needs; `nil` when it takes either.
     var requiredMemoryMode: MemoryMode? { memory_mode == 0 ? nil : MemoryMode(rawValue: memory_mode - 1) }
@@ -89,6 +98,9 @@ extension MGVideoConsumer {
         end = { context, error in
             Unmanaged<AnyConsumerBox>.fromOpaque(context!).takeUnretainedValue().finish(error)
         }
+        remark = { context in
+            Unmanaged<AnyConsumerBox>.fromOpaque(context!).takeUnretainedValue().remark.flatMap { g_strdup($0) }
+        }
         destroy = { Unmanaged<AnyConsumerBox>.fromOpaque($0!).release() }
         storeName(C.formats.map(\.gstreamerName).joined(separator: ","), in: &formats)
         storeName(name, in: &self.name)
@@ -101,6 +113,7 @@ private class AnyConsumerBox {
     func receive(_ frame: UnsafePointer<MGVideoFrame>, _ error: UnsafeMutablePointer<MGError>?) -> Int32 { MG_FAILED }
     func statusChanged(isOn: Bool) {}
     func finish(_ error: UnsafeMutablePointer<MGError>?) -> Int32 { MG_FAILED }
+    var remark: String? { nil }
 }
 
 private final class ConsumerBox<C: VideoConsumer>: AnyConsumerBox {
@@ -135,6 +148,8 @@ private final class ConsumerBox<C: VideoConsumer>: AnyConsumerBox {
             return MG_FAILED
         }
     }
+
+    override var remark: String? { consumer.pointee.remark }
 
     override func statusChanged(isOn: Bool) { consumer.pointee.statusChanged(isOn: isOn) }
 

@@ -1,3 +1,4 @@
+import CGStreamer
 import CMediaGraphABI
 import GStreamer
 
@@ -11,24 +12,35 @@ extension MGVideoFrame {
         self.init(
             mapped: mapped, buffer: buffer, caps: caps, running_time: running_time,
             presentation_timestamp: presentation_timestamp, capture_time: capture_time, rotation: rotation, flip: 0,
-            kind: MG_RAW, stream_start: nil, data: nil, length: 0, decode_timestamp: .max, duration: .max)
+            mirror: 0, kind: MG_RAW, stream_start: nil, data: nil, length: 0, decode_timestamp: .max, duration: .max,
+            segment: nil)
     }
 
     /// A raw frame of a stream: `shown`, mapped, is the stream's buffer or what was made of it, and `original` says the rest.
     @inline(__always)
     init(
         _ mapped: borrowing MappedVideoFrame, in shown: BufferAccess, _ caps: Caps, of original: BufferAccess,
-        _ rotation: Rotation, runningTime: ClockTime?, stream: StreamStart? = nil
+        _ orientation: VideoOrientation, mirror: Flip, runningTime: ClockTime?, segment: UnsafePointer<GstSegment>,
+        stream: StreamStart? = nil
     ) {
         self.init(
             mapped: mapped.frame, buffer: shown.raw, caps: caps.raw, running_time: UInt64(runningTime.raw),
             presentation_timestamp: UInt64(original.presentationTimestamp.raw),
-            capture_time: original.captureTime ?? 0, rotation: rotation.rawValue)
+            capture_time: original.captureTime ?? 0, rotation: orientation.degrees)
+        flip = (mirror ^ orientation.flip).rawValue
+        self.mirror = mirror.rawValue
         stream_start = stream?.raw
+        self.segment = segment
+    }
+
+    /// How the picture lies, without what the mirror mode asks for.
+    var orientation: VideoOrientation {
+        VideoOrientation(quarterTurns: rotation / 90, isFlipped: (flip ^ mirror) == Flip.x.rawValue)
     }
 
     /// What a frame's fields say beyond its pixels, whatever kind it is of.
     var presentationTimestamp: ClockTime? { ClockTime(raw: GstClockTime(presentation_timestamp)) }
+    var streamTime: ClockTime? { segment?.streamTime(of: presentationTimestamp) }
     var decodingTimestamp: ClockTime? { ClockTime(raw: GstClockTime(decode_timestamp)) }
     var runningTime: ClockTime? { ClockTime(raw: GstClockTime(running_time)) }
     var durationTime: ClockTime? { ClockTime(raw: GstClockTime(duration)) }
@@ -44,6 +56,7 @@ final class KeptFrame: @unchecked Sendable {
     private let buffer: KeptBuffer
     private let caps: Caps
     private let stream: StreamStart?
+    private let segment: UnsafeMutablePointer<GstSegment>?
 
     /// Throws at the limit of the buffer's pool.
     init(_ frame: MGVideoFrame) throws(MediaGraphError) {
@@ -51,11 +64,19 @@ final class KeptFrame: @unchecked Sendable {
         self.buffer = buffer
         caps = Caps(retaining: frame.caps)
         stream = frame.stream_start.map { StreamStart(retaining: $0) }
+        segment = frame.segment.map {
+            let copy = UnsafeMutablePointer<GstSegment>.allocate(capacity: 1)
+            copy.initialize(to: $0.pointee)
+            return copy
+        }
         // Bytes are mapped anew by whoever reads them.
         var frame = frame
         frame.data = nil
+        frame.segment = segment.map { UnsafePointer($0) }
         self.frame = frame
     }
+
+    deinit { segment?.deallocate() }
 }
 
 extension MediaGraphError {

@@ -43,7 +43,7 @@ public struct AudioFrame: ~Copyable, ~Escapable {
     public var info: AudioInfo { mapped.info }
     /// How long it sounds.
     public var duration: ClockTime { mapped.info.duration(ofFrames: frameCount) }
-    /// Presentation timestamp of its first sample in the stream's segment.
+    /// When its first sample is to be heard, as a timestamp in the stream's segment, which need not begin at 0.
     public var presentationTimestamp: ClockTime? { source.pointee.presentationTimestamp }
     /// The same as running time: what sound and picture are synchronised by.
     public var runningTime: ClockTime? { source.pointee.runningTime }

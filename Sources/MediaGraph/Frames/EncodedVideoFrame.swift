@@ -28,8 +28,11 @@ public struct EncodedVideoFrame: ~Copyable, ~Escapable {
     public var isKeyframe: Bool { BufferAccess(source.pointee.buffer).isKeyframe }
     /// Size, rate, profile, and how the bytes are packed (`stream-format`, `codec_data`).
     public var caps: Caps { Caps(retaining: source.pointee.caps) }
-    /// When to show it, in the stream's segment.
+    /// When to show it, as a timestamp in the stream's segment. That need not begin at 0: a file with an edit list, a seek or a
+    /// live stream begins elsewhere. ``streamTime`` is the position in the medium.
     public var presentationTimestamp: ClockTime? { source.pointee.presentationTimestamp }
+    /// The position in the medium: where a player's slider would stand. `nil` outside of the stream's segment.
+    public var streamTime: ClockTime? { source.pointee.streamTime }
     /// When to decode it, where that is another time.
     public var decodingTimestamp: ClockTime? { source.pointee.decodingTimestamp }
     public var duration: ClockTime? { source.pointee.durationTime }
@@ -39,6 +42,8 @@ public struct EncodedVideoFrame: ~Copyable, ~Escapable {
     public var captureTime: UInt64? { source.pointee.captureTime }
     /// How far to turn the decoded picture clockwise to stand upright.
     public var rotation: Rotation { Rotation(rawValue: source.pointee.rotation) ?? .none }
+    /// What to flip in the decoded picture as it lies, before it is turned.
+    public var flip: Flip { Flip(rawValue: source.pointee.flip) ?? .none }
     /// Which stream it belongs to.
     public var streamID: String? { source.pointee.streamID }
 

@@ -1,7 +1,9 @@
 import GStreamer
 
-/// What to flip in a captured frame so that it shows what the mirror mode asks for (ZEGO's `ZegoVideoFlipMode`). It travels
-/// with the frame as a `GstMeta`; a node never flips by itself.
+/// What to flip in a frame as it lies, before it is turned by its ``Rotation``: for the mirror mode (ZEGO's
+/// `ZegoVideoFlipMode`), and because the stream's `image-orientation` tag says that the picture is flipped.
+///
+/// The mirror mode's travels with the frame as a `GstMeta`; no node flips for that. `apply-rotation` undoes the tag's.
 public enum Flip: Int32, PropertyEnum {
     case none = 0
     /// Left and right change places.
@@ -24,4 +26,17 @@ public enum Flip: Int32, PropertyEnum {
 
     /// What the buffer carries; a buffer without the meta is as it should be.
     init(of buffer: BufferAccess) { self = Self.meta.value(of: buffer).flatMap(Flip.init(rawValue:)) ?? .none }
+
+    /// Each bit is a direction: what is flipped twice is as it was.
+    static func ^ (a: Flip, b: Flip) -> Flip { Flip(rawValue: a.rawValue ^ b.rawValue) ?? .none }
+
+    /// The same flip of the picture once that has been made upright, and the other way round.
+    func turned(by orientation: VideoOrientation) -> Flip {
+        guard orientation.swapsSides else { return self }
+        return switch self {
+        case .x: .y
+        case .y: .x
+        case .none, .xy: self
+        }
+    }
 }

@@ -16,11 +16,14 @@ public struct NativeVideoFrame: ~Copyable, ~Escapable {
     public var memoryTypes: [String] { BufferAccess(source.pointee.buffer).memoryTypes }
     /// How far to turn it clockwise to stand upright.
     public var rotation: Rotation { Rotation(rawValue: source.pointee.rotation) ?? .none }
-    /// What to flip to honour the mirror mode.
+    /// What to flip in it as it lies, before it is turned.
     public var flip: Flip { Flip(rawValue: source.pointee.flip) ?? .none }
-    /// Presentation timestamp in the stream's segment.
+    /// When to show it, as a timestamp in the stream's segment. That need not begin at 0: a file with an edit list, a seek or a
+    /// live stream begins elsewhere. ``streamTime`` is the position in the medium.
     public var presentationTimestamp: ClockTime? { source.pointee.presentationTimestamp }
-    /// The same as running time.
+    /// The position in the medium: where a player's slider would stand. `nil` outside of the stream's segment.
+    public var streamTime: ClockTime? { source.pointee.streamTime }
+    /// The presentation timestamp as running time.
     public var runningTime: ClockTime? { source.pointee.runningTime }
     /// Wall-clock time of capture in Unix nanoseconds, where the source said it.
     public var captureTime: UInt64? { source.pointee.captureTime }

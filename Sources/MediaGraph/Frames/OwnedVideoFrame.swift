@@ -13,9 +13,14 @@ public final class OwnedVideoFrame: Sendable {
     public let info: VideoInfo
     public let format: VideoFormat
     public let rotation: Rotation
-    /// What to flip to honour the mirror mode.
+    /// What to flip in it as it lies, before it is turned.
     public let flip: Flip
+    private let mirror: Flip
+    /// When to show it, as a timestamp in the stream's segment, which need not begin at 0.
     public let presentationTimestamp: ClockTime?
+    /// The position in the medium: where a player's slider would stand.
+    public var streamTime: ClockTime? { segment?.streamTime(of: presentationTimestamp) }
+    private let segment: Segment?
     public let runningTime: ClockTime?
     /// Unix nanoseconds.
     public let captureTime: UInt64?
@@ -51,12 +56,14 @@ public final class OwnedVideoFrame: Sendable {
         self.buffer = buffer
         stream = frame.stream_start.map { StreamStart(retaining: $0) }
         flip = Flip(rawValue: frame.flip) ?? .none
+        mirror = Flip(rawValue: frame.mirror) ?? .none
         caps = Caps(retaining: frame.caps)
         info = VideoInfo(frame.mapped.pointee.info)
         format = VideoFormat(frame.mapped.pointee.info.finfo.pointee.format) ?? .i420
         rotation = Rotation(rawValue: frame.rotation) ?? .none
         presentationTimestamp = ClockTime(raw: GstClockTime(frame.presentation_timestamp))
         runningTime = ClockTime(raw: GstClockTime(frame.running_time))
+        segment = frame.segment.map { Segment($0.pointee) }
         captureTime = frame.capture_time == 0 ? nil : frame.capture_time
     }
 
@@ -68,12 +75,17 @@ public final class OwnedVideoFrame: Sendable {
                 running_time: UInt64(runningTime.raw), presentation_timestamp: UInt64(presentationTimestamp.raw),
                 capture_time: captureTime ?? 0, rotation: rotation.rawValue)
             source.flip = flip.rawValue
+            source.mirror = mirror.rawValue
             source.stream_start = stream?.raw
-            return try withUnsafePointer(to: &source) { pointer in
-                guard let frame = VideoFrame(pointer) else {
-                    throw MediaGraphError.unsupported(.init("frame", actual: info.formatName))
+            var segment = (segment ?? .undefined).raw
+            return try withUnsafePointer(to: &segment) { segment in
+                source.segment = segment
+                return try withUnsafePointer(to: &source) { pointer in
+                    guard let frame = VideoFrame(pointer) else {
+                        throw MediaGraphError.unsupported(.init("frame", actual: info.formatName))
+                    }
+                    return try body(frame)
                 }
-                return try body(frame)
             }
         }
         guard let result else {

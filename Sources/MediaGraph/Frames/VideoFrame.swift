@@ -24,10 +24,12 @@ public struct VideoFrame: ~Copyable, ~Escapable {
     @inlinable public var width: Int { mapped.width }
     /// Rows, before rotation.
     @inlinable public var height: Int { mapped.height }
-    /// How far to turn it clockwise to stand upright.
+    /// How far to turn it clockwise to stand upright, once it is flipped as `flip` says.
     @inlinable public var rotation: Rotation { Rotation(rawValue: source.pointee.rotation) ?? .none }
-    /// What to flip to honour the mirror mode; the pipe hasn't.
+    /// What to flip in it as it lies: for the mirror mode, and where the stream's tag says that the picture is flipped.
     public var flip: Flip { Flip(rawValue: source.pointee.flip) ?? .none }
+    /// How the picture lies, without what the mirror mode asks for.
+    var orientation: VideoOrientation { source.pointee.orientation }
     /// Which stream it belongs to: a remote user's has an ID of its own.
     public var streamID: String? { source.pointee.streamID }
     /// Which of a user's two channels it comes by, in a session; `nil` for what is no user's camera.
@@ -40,10 +42,13 @@ public struct VideoFrame: ~Copyable, ~Escapable {
     public var colorMatrix: Colorimetry.Matrix { mapped.info.colorimetry.matrix }
     /// The lines of two moments are woven into this frame.
     public var isInterlaced: Bool { mapped.isInterlaced }
-    /// Presentation timestamp in the stream's segment.
+    /// When to show it, as a timestamp in the stream's segment. That need not begin at 0: a file with an edit list, a seek or a
+    /// live stream begins elsewhere. ``streamTime`` is the position in the medium.
     @inlinable public var presentationTimestamp: ClockTime? {
         ClockTime(raw: GstClockTime(source.pointee.presentation_timestamp))
     }
+    /// The position in the medium: where a player's slider would stand. `nil` outside of the stream's segment.
+    public var streamTime: ClockTime? { source.pointee.streamTime }
     /// The presentation timestamp as running time: what A/V is synchronised by.
     @inlinable public var runningTime: ClockTime? { ClockTime(raw: GstClockTime(source.pointee.running_time)) }
     /// Wall-clock time of capture in Unix nanoseconds, where the source said it.

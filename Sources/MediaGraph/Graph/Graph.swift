@@ -53,6 +53,7 @@ public final class Graph: Sendable {
         } catch {
             throw .description(DescriptionError(diagnostics: [expanded.diagnostic(forParseError: error.message)]))
         }
+        pipeline.pushesToWAVParsers()
         pipeline.onMessage { [weak self] message in self?.handle(message) }
     }
 

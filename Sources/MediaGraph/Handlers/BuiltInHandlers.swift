@@ -4,6 +4,7 @@ extension HandlerRegistry {
         do throws(MediaGraphError) {
             try register(Counter.self)
             try register(Y4MSource.self)
+            try register(RawVideoSource.self)
             try register(Invert.self)
             try register(Grayscale.self)
             try register(Pixelate.self)
@@ -14,6 +15,7 @@ extension HandlerRegistry {
             try register(Count.self)
             try register(FrameMD5.self)
             try register(Y4MWriter.self)
+            try register(RawVideoWriter.self)
             try register(Snapshot.self)
             try register(ContactSheet.self)
             try register(CountObserver.self)

@@ -113,9 +113,12 @@ public protocol VideoConsumer: SendableMetatype {
     mutating func receive(_ frame: borrowing EncodedVideoFrame) throws
     /// The stream has ended: finish files.
     mutating func finish() throws
+    /// What whoever runs the graph is to be told of a stream that has ended, as a warning: what a file lacks, say.
+    var remark: String? { get }
 }
 
 extension VideoConsumer {
+    public var remark: String? { nil }
     public static var formats: [VideoFormat] { [] }
     public mutating func statusChanged(isOn: Bool) {}
     public mutating func receive(_ frame: borrowing VideoFrame) throws {

@@ -4,7 +4,7 @@ import GStreamer
 enum NodeDefinition {
     static let author = "The MediaGraph authors"
     /// Raised when another copy of the code could no longer use a node of this one.
-    static let abiVersion = 3
+    static let abiVersion = 4
 
     /// Formats that the nodes carry, as caps list them.
     static let formatNames = VideoFormat.allCases.map(\.gstreamerName).joined(separator: ", ")

@@ -110,7 +110,7 @@ final class FrameScaler: Sendable {
     private func make(_ frame: StreamReader.Frame, _ plan: FramePlan) -> Frame? {
         let access = frame.buffer.access
         do throws(MediaGraphError) {
-            let made = try plan.apply(to: access)
+            let made = try plan.apply(to: access, .upright, .none)
             access.copyMetas(toScaled: made.buffer.access, from: input, to: output)
             return Frame(frame.number, made.buffer.retained)
         } catch {

@@ -4,7 +4,7 @@ import Synchronization
 /// What a session does with one of its user's own streams: hands it on to those who read it, in the room and in the user's
 /// own preview.
 ///
-/// `@unchecked Sendable`: `announced` and `isRefused` belong to the streaming thread; the rest is constant or atomic.
+/// `@unchecked Sendable`: `announced`, `tagged` and `isRefused` belong to the streaming thread; the rest is constant or atomic.
 final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
     let kind: StreamKind
     let appSink: AppSink
@@ -21,6 +21,8 @@ final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
     /// By readers that can show nothing before the next.
     private let isKeyFrameWanted = Atomic<Bool>(false)
     private var announced: Announced?
+    /// What the stream's tags say, which readers aren't sent: each frame says it.
+    private var tagged = TaggedOrientation()
     /// It has been said that another shares.
     private var isRefused = false
 
@@ -144,10 +146,15 @@ final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
 
     /// What one stream's frames say and the other's don't is said by another buffer on the same memory.
     private func send(_ buffer: BufferAccess, to stream: RoomStream, _ flip: Flip) {
-        guard flip != .none, stream.demand != nil else { return stream.send(buffer) }
+        guard flip != .none || tagged != TaggedOrientation(), stream.demand != nil else { return stream.send(buffer) }
+        let orientation = tagged.orientation(of: buffer)
+        guard flip != .none || orientation != VideoOrientation(of: buffer) ?? .upright else {
+            return stream.send(buffer)
+        }
         let marked = buffer.alias
-        // Each bit a direction: what is flipped twice is as it was.
-        Flip.meta.set(Flip(of: buffer).rawValue ^ flip.rawValue, on: marked.access)
+        orientation.mark(marked.access)
+        // Mirrored are left and right of the picture as it stands upright.
+        Flip.meta.set((Flip(of: buffer) ^ flip.turned(by: orientation)).rawValue, on: marked.access)
         stream.send(marked.access)
     }
 
@@ -214,6 +221,8 @@ final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
         case .caps:
             // A file is sent at the pace at which it would be shown; what is live has its pace.
             if let isLive = appSink.staticPad("sink")?.upstreamLatency()?.isLive { appSink.setSynchronized(!isLive) }
+        case .streamStart: tagged = TaggedOrientation()
+        case .orientation(let tag): tagged.add(tag, at: appSink.staticPad("sink"))
         case .custom(let structure) where structure.name == StreamStatus.eventName:
             // On is said with the first frame.
             if structure["on"] == false { reachedEndOfStream() }

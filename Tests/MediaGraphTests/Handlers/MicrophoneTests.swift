@@ -85,6 +85,79 @@ import Testing
         }
     }
 
+    /// A WAV file of silence: what its sizes say, and what is behind its data, may be anything.
+    private static func wav(
+        samples: Int, bits: Int, dataSize: UInt32? = nil, riffSize: UInt32? = nil, tail: [UInt8] = []
+    ) -> [UInt8] {
+        func bytes(_ value: UInt32, _ count: Int) -> [UInt8] {
+            (0..<count).map { UInt8(truncatingIfNeeded: value >> UInt32($0 * 8)) }
+        }
+        let length = samples * bits / 8
+        let head = bytes(16, 4) + bytes(1, 2) + bytes(1, 2) + bytes(48000, 4) + bytes(UInt32(48000 * bits / 8), 4)
+        let format = Array("WAVEfmt ".utf8) + head + bytes(UInt32(bits / 8), 2) + bytes(UInt32(bits), 2)
+        let data = Array("data".utf8) + bytes(dataSize ?? UInt32(length), 4) + [UInt8](repeating: 0, count: length)
+        return Array("RIFF".utf8) + bytes(riffSize ?? UInt32(format.count + data.count + tail.count), 4) + format + data
+            + tail
+    }
+
+    /// Plays it by our handler and by stock elements; how many samples came each way, and what was said.
+    private func play(_ file: [UInt8]) async throws -> (samples: [Int], warnings: [String]) {
+        let folder = try TemporaryFolder()
+        let path = try folder.write("in.wav", file)
+        let warnings = Log<String>()
+        let samples = Log<Int>()
+        for source in [
+            "virtualmic pace=fast handler=wav options=\"location=\(path)\"", "filesrc location=\(path) ! decodebin",
+            "filesrc location=\(path) ! wavparse",
+        ] {
+            let graph = try Graph(
+                """
+                \(source) ! audioconvert dithering=none ! audioresample ! audio/x-raw,format=S16LE !
+                virtualspeaker handler=wav options="location=\(folder.file("%s.raw"))"
+                """)
+            let events = graph.events
+            let reading = Task {
+                for await event in events {
+                    if case .warning(let report) = event { warnings.add(report.error.message) }
+                }
+            }
+            try await graph.run()
+            await reading.value
+            samples.add((((try? folder.read("mixed.raw").count) ?? 44) - 44) / 2)
+            try? FileManager.default.removeItem(atPath: folder.file("mixed.raw"))
+        }
+        return (samples.all, warnings.all)
+    }
+
+    @Test(
+        "GR-13 every sample of a WAV arrives, with an odd length and with bytes behind its data",
+        arguments: [(24001, 24, 0), (24001, 24, 1), (24001, 8, 1)] + (1...7).map { (24000, 16, $0) })
+    func bytesBehind(samples: Int, bits: Int, tail: Int) async throws {
+        let played = try await play(
+            Self.wav(samples: samples, bits: bits, tail: [UInt8](repeating: 120, count: tail)))
+        #expect(played.samples == [samples, samples, samples] && played.warnings == [])
+    }
+
+    @Test(
+        "GR-13 a WAV that was written to a pipe, whose header can't know its length, plays whole and isn't called cut off",
+        arguments: [
+            (0x7FFF_F000, 0x7FFF_F024), (0x8000_0000, 0x8000_0024), (0x7FFF_F024, 0x7FFF_F048),
+            (0xFFFF_FFFF, 0xFFFF_FFFF), (0, 0),
+        ] as [(UInt32, UInt32)])
+    func pipeHeaders(dataSize: UInt32, riffSize: UInt32) async throws {
+        let played = try await play(Self.wav(samples: 24000, bits: 16, dataSize: dataSize, riffSize: riffSize))
+        #expect(played.samples == [24000, 24000, 24000] && played.warnings == [])
+    }
+
+    @Test("GR-13 handler=raw on a WAV says that it is one, rather than play its header")
+    func rawWAV() async throws {
+        let folder = try TemporaryFolder()
+        let path = try folder.write("in.wav", Self.wav(samples: 480, bits: 16))
+        let problem = try await failure(
+            of: "virtualmic pace=fast handler=raw options=\"location=\(path)\" ! fakesink")
+        #expect(problem?.hasSuffix("this is a WAV file, whose header would be heard; play it with handler=wav") == true)
+    }
+
     @Test("VM-2 a WAV that is cut off is played as far as it goes, with a warning; what is none at all is an error")
     func cutOff() async throws {
         let folder = try TemporaryFolder()

@@ -50,7 +50,7 @@ import Testing
         let needed = [
             "y4m": "location=/dev/null,", "snapshot": "location=/dev/null,limit=1,",
             "contactsheet": "location=/dev/null,",
-            "framemd5": "location=/dev/null,",
+            "framemd5": "location=/dev/null,", "raw": "location=/dev/null,",
         ]
         for kind in [HandlerRegistry.Kind.processor, .consumer] {
             for handler in HandlerRegistry.shared.handlers(kind) where handler.library == nil {

@@ -36,6 +36,34 @@ import Testing
         }
     }
 
+    @Test("RP-13 snapshots and contact sheets are upright, unless a snapshot is asked for the pixels as they lie")
+    func upright() async throws {
+        for tag in ["rotate-90", "flip-rotate-0", "flip-rotate-270"] {
+            let stream = """
+                videotestsrc num-buffers=1 pattern=smpte100 ! video/x-raw,format=RGB,width=48,height=32 !
+                taginject tags=image-orientation=\(tag)
+                """
+            func picture(_ name: String, _ nodes: String, _ handler: String) async throws -> [UInt8] {
+                let problem = try await failure(
+                    of: """
+                        \(stream) ! \(nodes) rawdatapipe format=RGB24 handler=\(handler.split(separator: ",")[0])
+                        options="location=\(folder.file(name))\(handler.drop { $0 != "," })"
+                        """)
+                #expect(problem == nil)
+                return try pixels(name, "rgb24")
+            }
+            // As wide as the upright picture: nothing is scaled.
+            let width = tag == "flip-rotate-0" ? 48 : 32
+            for (handler, number) in [("snapshot,limit=1", 0), ("contactsheet,width=\(width)", 1)] {
+                let expected = try await picture("flip\(number).png", "videoflip video-direction=auto !", handler)
+                #expect(try await picture("tag\(number).png", "", handler) == expected, "\(tag), \(handler)")
+            }
+            let lying = try await picture("lying.png", "", "snapshot,limit=1,upright=false")
+            let untagged = "taginject tags=image-orientation=rotate-0 !"
+            #expect(try await picture("flip.png", untagged, "snapshot,limit=1") == lying)
+        }
+    }
+
     @Test("a PNG has the very pixels of an RGB frame, alpha included")
     func exact() async throws {
         for (format, name) in [(VideoFormat.rgb24, "rgb24"), (.rgba, "rgba"), (.argb, "argb")] {
@@ -64,6 +92,16 @@ import Testing
                 error: option location of snapshot: expected a name with one %d or %0Nd (N from 1 to 9) in it, \
                 got "\(name)"
                 """) == true)
+    }
+
+    @Test("GR-13 a picture whose name promises another kind of file is refused, with the name to write instead")
+    func otherTypes() async throws {
+        for (handler, name) in [("snapshot", "shot-%d.jpg"), ("contactsheet", "sheet.JPEG")] {
+            let problem = try await failure(
+                of: "videotestsrc ! rawdatapipe handler=\(handler) options=\"location=\(name)\"")
+            let png = "\(name.prefix { $0 != "." }).png"
+            #expect(problem?.contains("pictures are written as PNG") == true && problem?.contains(png) == true)
+        }
     }
 
     @Test("a snapshot that can't be written ends the graph with the path")

@@ -44,6 +44,7 @@ import Testing
             case .tell(.status(let on)): on ? "on" : "off"
             case .tell(.end): "end"
             case .tell(.stream): "stream"
+            case .tell(.orientation): "orientation"
             case .lose: "lost"
             case .exit: "exit"
             case nil: "wait"

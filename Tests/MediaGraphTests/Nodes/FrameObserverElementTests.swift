@@ -26,7 +26,7 @@ import Testing
                 Caps("video/x-raw,format=I420,width=16,height=16,framerate=30/1,interlace-mode=interleaved"))
             let plan = try ObserverPlan(caps, FramePreference(appliesRotation: true), edits: false)
             let buffer = Buffer(patternedFrame(width: 16, height: 16))
-            _ = try plan.copy(buffer.access, .clockwise90).address
+            _ = try plan.copy(buffer.access, VideoOrientation(.clockwise90)).address
         }
         #expect(error?.detail.expected.contains("progressive") == true)
     }

@@ -67,6 +67,43 @@ import Testing
         #expect(checked.all == [format])
     }
 
+    @Test("RP-3 GR-13 a frame's timestamp is in its segment, and its stream time is the position in the medium")
+    func streamTime() async throws {
+        let seen = Log<[UInt64?]>()
+        let kept = Log<OwnedVideoFrame>()
+        let harness = try harness { frame in
+            let times = [frame.presentationTimestamp, frame.streamTime, frame.runningTime]
+            seen.add(times.map { $0.map { $0.nanoseconds / 1_000_000 } })
+            kept.add(try frame.retain())
+        }
+        harness.setSourceCaps("video/x-raw,format=I420,width=4,height=2,framerate=30/1")
+        harness.push(.segmentShowing(.milliseconds(2000), at: .milliseconds(500)))
+        for time in [UInt64(2000), 2040, 1000] {
+            let buffer = Buffer([UInt8](repeating: 0, count: 16))
+            buffer.access.presentationTimestamp = .milliseconds(time)
+            harness.push(buffer)
+        }
+        #expect(seen.all.prefix(2) == [[2000, 500, 0], [2040, 540, 40]])
+        #expect(kept.all[1].streamTime == .milliseconds(540))
+        #expect(try kept.all[1].withFrame { $0.streamTime } == .milliseconds(540))
+        // The same in the filters.
+        let graph = try Graph(
+            "videotestsrc num-buffers=2 ! video/x-raw,framerate=25/1 ! preprocessor name=e ! frameobserver name=o ! fakesink"
+        )
+        let times = Log<ClockTime?>()
+        try graph.preprocessor("e").process { frame in
+            times.add(frame.streamTime)
+            return .pass
+        }
+        try graph.frameObserver("o").attach(
+            ObserverHarness.Observer { frame in
+                times.add(frame.streamTime)
+                return .pass
+            })
+        try await graph.run()
+        #expect(times.all == [.zero, .zero, .milliseconds(40), .milliseconds(40)])
+    }
+
     // MARK: RP-6
 
     @Test(

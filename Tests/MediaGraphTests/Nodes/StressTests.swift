@@ -72,7 +72,7 @@ import Testing
         let properties = [
             "preprocessor": "qos=true", "frameobserver": "qos=true", "alphachannel": "qos=true",
             "virtualmic": "quality=11", "sharesource": "share_video::max-frames=500000",
-            "devicesource": "stall-timeout=999999999",
+            "devicesource": "stall-timeout=999999999", "upright": "flip::qos=true",
         ]
         let property = properties[factory] ?? "max-frames=500000"
         let sources = [

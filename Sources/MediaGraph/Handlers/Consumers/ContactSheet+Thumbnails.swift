@@ -7,28 +7,37 @@ struct Thumbnail {
     let pixels: [UInt8]
 }
 
-/// Makes thumbnails of frames of one format and size, with GStreamer's converter.
+/// Makes upright thumbnails of frames of one format, size and orientation, with GStreamer's converter.
 final class Scaler {
     let input: VideoInfo
+    let orientation: VideoOrientation
+    /// Scaled, as it lies.
     private let output: VideoInfo
     private let converter: VideoConverter
 
-    init(_ input: VideoInfo, within bounds: (width: Int, height: Int)) throws(MediaGraphError) {
-        let size = Self.size(of: input, within: bounds)
+    init(
+        _ input: VideoInfo, _ orientation: VideoOrientation, within bounds: (width: Int, height: Int)
+    ) throws(MediaGraphError) {
+        let upright = Self.size(of: input, orientation, within: bounds)
+        let size = orientation.swapsSides ? (upright.height, upright.width) : upright
         guard let output = input.converted(to: .rgb24, size: size, squarePixels: true),
             let converter = VideoConverter(from: input, to: output, isSmooth: true)
         else {
             throw .unsupported(.init("a thumbnail", expected: "video that can be scaled", actual: "\(input.caps)"))
         }
         self.input = input
+        self.orientation = orientation
         self.output = output
         self.converter = converter
     }
 
-    /// The largest size with the frame's aspect and square pixels.
-    static func size(of info: VideoInfo, within bounds: (width: Int, height: Int)) -> (width: Int, height: Int) {
+    /// The largest size of the upright picture with its aspect and square pixels.
+    static func size(
+        of info: VideoInfo, _ orientation: VideoOrientation, within bounds: (width: Int, height: Int)
+    ) -> (width: Int, height: Int) {
         let pixelAspect = info.pixelAspectRatio.value > 0 ? info.pixelAspectRatio.value : 1
-        let aspect = Double(info.width) * pixelAspect / Double(info.height)
+        let lying = Double(info.width) * pixelAspect / Double(info.height)
+        let aspect = orientation.swapsSides ? 1 / lying : lying
         let width = min(Double(bounds.width), Double(bounds.height) * aspect)
         return (
             max(1, min(bounds.width, Int(width.rounded()))), max(1, min(bounds.height, Int((width / aspect).rounded())))
@@ -36,20 +45,38 @@ final class Scaler {
     }
 
     func thumbnail(of frame: borrowing VideoFrame) throws(MediaGraphError) -> Thumbnail {
-        guard let buffer = converter.convert(frame.mapped) else { throw .allocationFailed(.init("a thumbnail")) }
-        let rowLength = output.width * 3
-        let pixels = buffer.access.withVideoFrame(output, .read) { mapped in
-            let bytes = mapped.bytes(plane: 0, rows: output.height, rowBytes: rowLength)
-            let stride = mapped.stride(plane: 0)
-            var pixels: [UInt8] = []
-            pixels.reserveCapacity(rowLength * output.height)
-            for y in 0..<output.height {
-                for x in 0..<rowLength { pixels.append(bytes[y * stride + x]) }
+        guard let scaled = converter.convert(frame.mapped) else { throw .allocationFailed(.init("a thumbnail")) }
+        guard orientation != .upright else { return try thumbnail(scaled, output.width, output.height) }
+        let turned: Buffer
+        do {
+            // Without interlacing and aspect, which are nothing to a thumbnail.
+            guard let picture = VideoInfo(.rgb24, width: output.width, height: output.height) else {
+                throw MediaGraphError.allocationFailed(.init("a thumbnail"))
             }
-            return pixels
+            turned = try BufferFilter.turned(scaled, picture, by: orientation)
+        } catch { throw .unsupported(.init("a thumbnail that is turned", actual: "\(error)")) }
+        let (width, height) = orientation.swapsSides ? (output.height, output.width) : (output.width, output.height)
+        return try thumbnail(turned, width, height)
+    }
+
+    private func thumbnail(
+        _ buffer: consuming Buffer, _ width: Int, _ height: Int
+    ) throws(MediaGraphError) -> Thumbnail {
+        let rowLength = width * 3
+        let pixels = VideoInfo(.rgb24, width: width, height: height).flatMap { info in
+            buffer.access.withVideoFrame(info, .read) { mapped in
+                let bytes = mapped.bytes(plane: 0, rows: height, rowBytes: rowLength)
+                let stride = mapped.stride(plane: 0)
+                var pixels: [UInt8] = []
+                pixels.reserveCapacity(rowLength * height)
+                for y in 0..<height {
+                    for x in 0..<rowLength { pixels.append(bytes[y * stride + x]) }
+                }
+                return pixels
+            }
         }
         guard let pixels else { throw .allocationFailed(.init("a thumbnail")) }
-        return Thumbnail(width: output.width, height: output.height, pixels: pixels)
+        return Thumbnail(width: width, height: height, pixels: pixels)
     }
 }
 

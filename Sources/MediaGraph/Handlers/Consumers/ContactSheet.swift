@@ -4,8 +4,8 @@ import GStreamer
 ///
 /// With `every=N` the sheet shows frames 0, N, 2N … as far as it has room. By default the frames are spread evenly over the
 /// stream, however long it turns out to be: it keeps at most twice the sheet's thumbnails and drops every other one when
-/// there are more. Thumbnails are scaled by GStreamer's converter to square pixels, keep their aspect within a cell of the
-/// first frame's, and are not rotated. A graph that is stopped early writes what it has; a stream without frames, nothing.
+/// there are more. Thumbnails are upright, scaled by GStreamer's converter to square pixels, and keep their aspect within a
+/// cell of the first frame's. A graph that is stopped early writes what it has; a stream without frames, nothing.
 ///
 /// A missing encoder is `unsupported` at the start, a file that can't be written `invalidParameter`, with the first frame.
 struct ContactSheet: VideoConsumer, NamedHandler {
@@ -34,6 +34,7 @@ struct ContactSheet: VideoConsumer, NamedHandler {
 
     init(options: HandlerOptions) throws {
         location = try options.string("location")
+        try PictureFile.check(location, option: "option location of contactsheet")
         columns = try options.int("columns", in: 1...32, default: 4)
         rows = try options.int("rows", in: 1...32, default: 4)
         every = try options.int("every", in: 0...1_000_000, default: 0)
@@ -53,11 +54,11 @@ struct ContactSheet: VideoConsumer, NamedHandler {
             thumbnails = stride(from: 0, to: thumbnails.count, by: 2).map { thumbnails[$0] }
         }
         if cellHeight == 0 {
-            let size = Scaler.size(of: frame.info, within: (cellWidth, 1024))
+            let size = Scaler.size(of: frame.info, frame.orientation, within: (cellWidth, 1024))
             cellHeight = size.height
         }
-        if scaler?.input != frame.info {
-            scaler = try Scaler(frame.info, within: (cellWidth, cellHeight))
+        if scaler?.input != frame.info || scaler?.orientation != frame.orientation {
+            scaler = try Scaler(frame.info, frame.orientation, within: (cellWidth, cellHeight))
         }
         thumbnails.append(try scaler!.thumbnail(of: frame))
     }

@@ -3,8 +3,8 @@ import GStreamer
 /// Saves every Nth frame as PNG: `rawdatapipe handler=snapshot options="location=shot-%05d.png,every=30"`.
 ///
 /// Snapshots are numbered from 0; `%d` or `%0Nd` in the name stands for the number. A name without it is refused unless
-/// `limit=1`: each picture would overwrite the one before. A picture has the frame's pixels as they lie: rotation isn't applied, and pixels that aren't square stay so
-/// (with a `resolution` the pipe makes them square). Alpha is kept.
+/// `limit=1`: each picture would overwrite the one before. Pictures are upright, unless `upright=false` leaves the pixels as
+/// they lie. Pixels that aren't square stay so (with a `resolution` the pipe makes them square). Alpha is kept.
 ///
 /// Encoding takes some 50 ms at 720p: a live stream drops frames meanwhile (`backpressure`), any other waits.
 /// A missing encoder is `unsupported` at the start, a file that can't be written `invalidParameter`.
@@ -16,11 +16,13 @@ struct Snapshot: VideoConsumer, NamedHandler {
             "location", example: "shot-%03d.png", isOutput: true, "the files' name, with %d or %0Nd for the number"),
         HandlerOption("every", default: "30", "frames from one snapshot to the next; the first frame is one"),
         HandlerOption("limit", default: "0", "how many at most; 0 any number"),
+        HandlerOption("upright", default: "true", "turn and flip pictures as their rotation and tag say"),
     ]
 
     private let location: FileNamePattern
     private let every: Int
     private let limit: Int
+    private let isUpright: Bool
     private var frames = 0
     private var taken = 0
 
@@ -28,9 +30,11 @@ struct Snapshot: VideoConsumer, NamedHandler {
 
     init(options: HandlerOptions) throws {
         let name = try options.string("location")
+        try PictureFile.check(name, option: "option location of snapshot")
         location = try FileNamePattern(name, option: "option location of snapshot")
         every = try options.int("every", in: 1...1_000_000, default: 30)
         limit = try options.int("limit", in: 0...1_000_000, default: 0)
+        isUpright = try options.bool("upright", default: true)
         guard location.isNumbered || limit == 1 else {
             throw MediaGraphError.invalidParameter(
                 .init(
@@ -44,7 +48,8 @@ struct Snapshot: VideoConsumer, NamedHandler {
     mutating func receive(_ frame: borrowing VideoFrame) throws {
         defer { frames += 1 }
         guard frames % every == 0, limit == 0 || taken < limit else { return }
-        try ByteWriter.writeFile(location.name(taken), frame.png(), option: "option location of snapshot")
+        let png = try frame.png(isUpright: isUpright)
+        try ByteWriter.writeFile(location.name(taken), png, option: "option location of snapshot")
         taken += 1
     }
 }

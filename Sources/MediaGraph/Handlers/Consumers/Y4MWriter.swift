@@ -7,6 +7,9 @@ import GStreamer
 /// refused: interlaced video, and a change of size, aspect or range midway, are `unsupported` errors. A file that can't be
 /// written is `invalidParameter` at the start, a write that fails later `processingFailed`.
 ///
+/// The header has one rate, so the file keeps to it: where frames are missing the one before is repeated, and where there are
+/// too many some are left out. How many is told at the end.
+///
 /// The file is complete at the end of the stream, and whenever the graph stops.
 struct Y4MWriter: VideoConsumer, NamedHandler {
     static let name = "y4m"
@@ -18,6 +21,9 @@ struct Y4MWriter: VideoConsumer, NamedHandler {
 
     private let file: ByteWriter
     private var header: Y4MHeader?
+    private var pace = ConstantRate(Fraction(0, 1))
+    /// The last frame in the file, on its own buffer.
+    private var last: OwnedVideoFrame?
 
     init(options: HandlerOptions) throws {
         file = try ByteWriter(path: options.string("location"), option: "option location of y4m")
@@ -41,14 +47,37 @@ struct Y4MWriter: VideoConsumer, NamedHandler {
             }
             try file.write(current.text + "\n")
             header = current
+            pace = ConstantRate(current.rate)
         }
+        let step = pace.next(at: frame.runningTime)
+        for _ in 0..<step.repeats {
+            // At its pool's limit the frame before couldn't be kept.
+            if let last { try last.withFrame { try write($0) } } else { try write(frame) }
+        }
+        guard step.isWritten else { return }
+        try write(frame)
+        last = header?.rate.numerator == 0 ? nil : try? frame.retain()
+    }
+
+    private func write(_ frame: borrowing VideoFrame) throws {
         try file.write(Self.frameLine.span)
         try frame.withPackedRows { try file.write($0) }
     }
 
+    var remark: String? {
+        guard pace.repeated + pace.leftOut > 0, let header else { return nil }
+        return """
+            \(file.name) has \(pace.count) frames at \(header.rate) a second: \(pace.repeated) of them repeat the one before, \
+            since the stream had gaps, and \(pace.leftOut) more that came were left out
+            """
+    }
+
     private static let frameLine = Array("FRAME\n".utf8)
 
-    mutating func finish() throws { try file.flush() }
+    mutating func finish() throws {
+        last = nil
+        try file.flush()
+    }
 }
 
 extension Y4MHeader {

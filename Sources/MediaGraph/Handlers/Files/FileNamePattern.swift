@@ -48,3 +48,20 @@ struct FileNamePattern: Equatable, Sendable {
         return prefix + String(repeating: "0", count: max(0, digits - text.count)) + text + suffix
     }
 }
+
+/// Files of pictures, which are written as PNG.
+enum PictureFile {
+    private static let otherTypes = ["jpg", "jpeg", "webp", "gif", "bmp", "tif", "tiff"]
+
+    /// Refuses a name that promises another kind of file.
+    static func check(_ name: String, option: String) throws(MediaGraphError) {
+        guard let dot = name.lastIndex(of: ".") else { return }
+        let type = name[name.index(after: dot)...].lowercased()
+        guard otherTypes.contains(type) else { return }
+        throw .invalidParameter(
+            .init(
+                option,
+                actual: "pictures are written as PNG, so \"\(name)\" would not be what its name says; "
+                    + "call it \(name[..<dot]).png"))
+    }
+}

@@ -59,12 +59,17 @@ extension Y4MHeader {
             case "I":
                 guard value == "p" || value == "?" else {
                     throw .unsupported(
-                        .init(name, expected: "progressive video (Ip)", actual: "interlaced video (\(field))"))
+                        .init(
+                            name, expected: "progressive video (Ip)",
+                            actual: "interlaced video (\(field)); convert it: ffmpeg -i \(name) -vf yadif new.y4m"))
                 }
             case "C":
                 guard let known = Chroma(rawValue: String(value)) else {
                     let names = Chroma.allCases.map { "C\($0.rawValue)" }.joined(separator: ", ")
-                    throw .unsupported(.init(name, expected: "one of \(names)", actual: "\(field)"))
+                    throw .unsupported(
+                        .init(
+                            name, expected: "one of \(names)",
+                            actual: "\(field); convert it: ffmpeg -i \(name) -pix_fmt yuv420p new.y4m"))
                 }
                 chroma = known
             case "X" where value == "COLORRANGE=FULL": range = .full

@@ -31,8 +31,8 @@ final class WAVSource: VirtualMic, NamedHandler {
         isCutOff = try Self.isCutOff(&reader, path)
     }
 
-    /// The parser plays what there is and says nothing; that it should be more stands at the front (RIFF's size, which a
-    /// program that writes to a pipe leaves at its highest).
+    /// The parser plays what there is and says nothing; that it should be more stands at the front (RIFF's size). A
+    /// program that writes to a pipe doesn't know it: what sox, arecord and FFmpeg write then means nothing.
     private static func isCutOff(_ reader: inout ByteReader, _ path: String) throws(MediaGraphError) -> Bool {
         var head = [UInt8](repeating: 0, count: 8)
         var filled = 0
@@ -41,9 +41,13 @@ final class WAVSource: VirtualMic, NamedHandler {
         }
         let size = head[4...].reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         let length = (try? FileManager.default.attributesOfItem(atPath: path))?[.size] as? UInt64
-        guard let length, size < 0xFFFF_FF00 else { return false }
+        guard let length, !unknownSizes.contains(where: { $0.contains(size) }) else { return false }
         return length < size + 8
     }
+
+    private static let unknownSizes: [ClosedRange<UInt64>] = [
+        0...0, 0x7FFF_F000...0x7FFF_FFFF, 0x8000_0000...0x8000_00FF, 0xFFFF_FF00...0xFFFF_FFFF,
+    ]
 
     func micInitialize(sender: AudioSender) throws {
         let opened = try WAVFile(path, channels: sender.maximumChannelCount)
@@ -114,6 +118,7 @@ private final class WAVFile: @unchecked Sendable {
             self?.fail(report.error.message)
         }
         pipeline.element(named: "converter")?.staticPad("sink")?.setTap(FormatCheck { [weak self] in self?.fail($0) })
+        pipeline.pushesToWAVParsers()
         pipeline.setState(.playing)
     }
 

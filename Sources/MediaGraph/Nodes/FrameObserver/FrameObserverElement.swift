@@ -230,17 +230,19 @@ final class FrameObserverElement: InPlaceTransform, HandlerSwapping, @unchecked 
     private func show(
         _ buffer: BufferAccess, to observer: ObserverHandle, _ plan: ObserverPlan
     ) throws(MediaGraphError) -> Verdict {
-        let rotation = Rotation(of: buffer)
-        let direction = plan.direction(rotation)
+        let (orientation, mirror) = (tagged.orientation(of: buffer), Flip(of: buffer))
+        let direction = plan.direction(orientation)
         guard !plan.isDirect(direction) else {
             // What an editor had begun to write must not go on.
             let backup = observer.mode == .readWrite && policy == .pass ? plan.backup : nil
-            return try show(buffer, plan.info, plan.caps, of: buffer, rotation, to: observer, backup)
+            return try show(buffer, plan.info, plan.caps, of: buffer, orientation, mirror, to: observer, backup)
         }
         let copy = try plan.copy(buffer, direction)
         let (info, caps) = plan.copied
+        let isTurned = plan.preference.appliesRotation
         let verdict = try show(
-            copy.access, info, caps, of: buffer, plan.preference.appliesRotation ? .none : rotation, to: observer)
+            copy.access, info, caps, of: buffer, isTurned ? .upright : orientation,
+            isTurned ? mirror.turned(by: orientation) : mirror, to: observer)
         if verdict == .pass, observer.mode == .readWrite { try plan.write(copy, direction, over: buffer) }
         return verdict
     }
@@ -248,16 +250,16 @@ final class FrameObserverElement: InPlaceTransform, HandlerSwapping, @unchecked 
     /// Shows one buffer, which is that of the stream or a copy of it.
     @inline(__always)
     private func show(
-        _ shown: BufferAccess, _ info: VideoInfo, _ caps: Caps, of buffer: BufferAccess, _ rotation: Rotation,
-        to observer: ObserverHandle, _ backup: FrameBackup? = nil
+        _ shown: BufferAccess, _ info: VideoInfo, _ caps: Caps, of buffer: BufferAccess,
+        _ orientation: VideoOrientation, _ mirror: Flip, to observer: ObserverHandle, _ backup: FrameBackup? = nil
     ) throws(MediaGraphError) -> Verdict {
         let began = monotonicNanoseconds()
         let verdict: Verdict?
         do {
             verdict = try shown.withVideoFrame(info, observer.mode == .readWrite ? .readWrite : .read) { mapped in
                 var frame = MGVideoFrame(
-                    mapped, in: shown, caps, of: buffer, rotation,
-                    runningTime: runningTime(of: buffer.presentationTimestamp), stream: stream)
+                    mapped, in: shown, caps, of: buffer, orientation, mirror: mirror,
+                    runningTime: runningTime(of: buffer.presentationTimestamp), segment: segment, stream: stream)
                 backup?.save(mapped)
                 do { return try observer.see(&frame) } catch {
                     backup?.restore(&mapped)

@@ -13,44 +13,9 @@ final class ObserverPlan {
     private let converted: (info: VideoInfo, caps: Caps)
     private let forth: VideoConverter?
     private let back: VideoConverter?
-    private var turn: (there: BufferFilter, back: BufferFilter, direction: Direction)?
+    private var turn: (there: BufferFilter, back: BufferFilter, direction: VideoOrientation)?
     /// What the last turned frame was.
     private var turned: (info: VideoInfo, caps: Caps)?
-
-    /// How a frame is turned and mirrored at once, as `videoflip` calls it.
-    enum Direction: String {
-        case none = "identity"
-        case clockwise90 = "90r"
-        case clockwise180 = "180"
-        case clockwise270 = "90l"
-        case horizontal = "horiz"
-        case vertical = "vert"
-        case upperLeftDiagonal = "ul-lr"
-        case upperRightDiagonal = "ur-ll"
-
-        /// Turned upright, then mirrored left to right.
-        init(_ rotation: Rotation, isMirrored: Bool) {
-            self =
-                switch (rotation, isMirrored) {
-                case (.none, false): .none
-                case (.clockwise90, false): .clockwise90
-                case (.clockwise180, false): .clockwise180
-                case (.clockwise270, false): .clockwise270
-                case (.none, true): .horizontal
-                case (.clockwise90, true): .upperLeftDiagonal
-                case (.clockwise180, true): .vertical
-                case (.clockwise270, true): .upperRightDiagonal
-                }
-        }
-
-        var undone: Direction {
-            switch self {
-            case .clockwise90: .clockwise270
-            case .clockwise270: .clockwise90
-            default: self
-            }
-        }
-    }
 
     init(_ caps: Caps, _ preference: FramePreference, edits: Bool) throws(MediaGraphError) {
         guard let info = VideoInfo(caps) else {
@@ -90,16 +55,18 @@ final class ObserverPlan {
     /// The observer has seen no alpha, so it has changed none.
     private var keepsAlpha: Bool { info.hasAlpha && !converted.info.hasAlpha }
 
-    func direction(_ rotation: Rotation) -> Direction {
-        Direction(preference.appliesRotation ? rotation : .none, isMirrored: preference.appliesMirror)
+    /// What is to be done to a frame that lies so: turned upright, then mirrored left to right.
+    func direction(_ orientation: VideoOrientation) -> VideoOrientation {
+        (preference.appliesRotation ? orientation : .upright)
+            .followed(by: VideoOrientation(isFlipped: preference.appliesMirror))
     }
 
     /// The observer sees the stream's own buffer.
-    func isDirect(_ direction: Direction) -> Bool { forth == nil && direction == .none }
+    func isDirect(_ direction: VideoOrientation) -> Bool { forth == nil && direction == .upright }
 
     /// A copy as the observer prefers it, with its layout.
     func copy(
-        _ buffer: BufferAccess, _ direction: Direction
+        _ buffer: BufferAccess, _ direction: VideoOrientation
     ) throws(MediaGraphError) -> Buffer {
         guard let forth else { return try flip(buffer.retained, direction) }
         guard let result = forth.convert(buffer) else {
@@ -112,12 +79,12 @@ final class ObserverPlan {
     /// What the last copy is.
     private(set) lazy var copied: (info: VideoInfo, caps: Caps) = converted
 
-    private func flip(_ buffer: consuming Buffer, _ direction: Direction) throws(MediaGraphError) -> Buffer {
-        guard direction != .none else {
+    private func flip(_ buffer: consuming Buffer, _ direction: VideoOrientation) throws(MediaGraphError) -> Buffer {
+        guard direction != .upright else {
             copied = converted
             return buffer
         }
-        guard !info.isInterlaced || direction == .horizontal else {
+        guard !info.isInterlaced || direction == VideoOrientation(isFlipped: true) else {
             // Lines of two moments would become columns, or change places.
             throw .unsupported(
                 .init(
@@ -132,12 +99,14 @@ final class ObserverPlan {
         } catch { throw .wrapping(error, "rotation and mirror") }
     }
 
-    private func filters(_ direction: Direction) throws(MediaGraphError) -> (there: BufferFilter, back: BufferFilter) {
+    private func filters(
+        _ direction: VideoOrientation
+    ) throws(MediaGraphError) -> (there: BufferFilter, back: BufferFilter) {
         do {
             if let turn, turn.direction == direction { return (turn.there, turn.back) }
             let filters = try turn ?? (BufferFilter("videoflip"), BufferFilter("videoflip"), direction)
-            try filters.there.set("video-direction", to: direction.rawValue)
-            try filters.back.set("video-direction", to: direction.undone.rawValue)
+            try filters.there.set("video-direction", to: direction.videoDirection)
+            try filters.back.set("video-direction", to: direction.inverse.videoDirection)
             turn = (filters.there, filters.back, direction)
             return (filters.there, filters.back)
         } catch { throw .wrapping(error, "rotation and mirror") }
@@ -145,10 +114,10 @@ final class ObserverPlan {
 
     /// Writes an edited copy over the stream's frame, as the stream has it.
     func write(
-        _ copy: consuming Buffer, _ direction: Direction, over buffer: BufferAccess
+        _ copy: consuming Buffer, _ direction: VideoOrientation, over buffer: BufferAccess
     ) throws(MediaGraphError) {
         var edited = copy
-        if direction != .none {
+        if direction != .upright {
             let filters = try filters(direction)
             do { edited = try filters.back.apply(edited, caps: copied.caps) } catch {
                 throw .wrapping(error, "rotation and mirror")

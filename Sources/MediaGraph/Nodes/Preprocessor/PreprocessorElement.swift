@@ -207,8 +207,8 @@ final class PreprocessorElement: InPlaceTransform, HandlerSwapping, @unchecked S
         let backup = policy.onError == .pass ? stream.backup : nil
         backup?.save(mapped)
         var frame = MGVideoFrame(
-            mapped, in: buffer, stream.caps, of: buffer, Rotation(of: buffer),
-            runningTime: runningTime(of: buffer.presentationTimestamp))
+            mapped, in: buffer, stream.caps, of: buffer, tagged.orientation(of: buffer), mirror: Flip(of: buffer),
+            runningTime: runningTime(of: buffer.presentationTimestamp), segment: segment)
         do throws(MediaGraphError) { return try handler.process(&frame) } catch {
             backup?.restore(&mapped)
             throw error

@@ -67,9 +67,11 @@ final class FramePlan {
     var isPassthrough: Bool { converter == nil && turner == nil }
 
     /// What is delivered of a frame: converted first, turned after.
-    func apply(to buffer: BufferAccess) throws(MediaGraphError) -> PreparedFrame {
+    func apply(
+        to buffer: BufferAccess, _ orientation: VideoOrientation, _ mirror: Flip
+    ) throws(MediaGraphError) -> PreparedFrame {
         let frame = PreparedFrame(
-            buffer: try convert(buffer), info: output, caps: outputCaps, rotation: Rotation(of: buffer))
+            buffer: try convert(buffer), info: output, caps: outputCaps, orientation: orientation, mirror: mirror)
         guard let turner else { return frame }
         return try turner.apply(frame)
     }

@@ -24,27 +24,25 @@ final class FrameTurner {
         }
     }
 
-    /// The `video-direction` for a frame that is to be turned clockwise by `rotation`: first turned, then mirrored left to
-    /// right. A mirrored frame that isn't turned here is flipped so that it is mirrored once somebody has turned it.
-    static func direction(_ rotation: Rotation, rotates: Bool, mirrors: Bool) -> String? {
-        switch (rotation, rotates, mirrors) {
-        case (_, false, false), (.none, true, false): nil
-        case (.clockwise90, true, false): "90r"
-        case (.clockwise180, true, false): "180"
-        case (.clockwise270, true, false): "90l"
-        case (.none, _, true), (.clockwise180, false, true): "horiz"
-        case (.clockwise90, true, true): "ul-lr"
-        case (.clockwise180, true, true), (.clockwise90, false, true), (.clockwise270, false, true): "vert"
-        case (.clockwise270, true, true): "ur-ll"
-        }
+    /// What is to be done to a frame that lies so: first it is turned, then mirrored left to right. A mirrored frame that
+    /// isn't turned here is flipped so that it is mirrored once somebody has turned it.
+    static func change(_ orientation: VideoOrientation, rotates: Bool, mirrors: Bool) -> VideoOrientation {
+        guard mirrors else { return rotates ? orientation : .upright }
+        let mirrored = orientation.followed(by: VideoOrientation(isFlipped: true))
+        return rotates ? mirrored : mirrored.followed(by: orientation.inverse)
     }
 
     /// The frame as it is to be delivered.
     func apply(_ frame: consuming PreparedFrame) throws(MediaGraphError) -> PreparedFrame {
-        let rotation = rotates ? Rotation.none : frame.rotation
-        guard let wanted = Self.direction(frame.rotation, rotates: rotates, mirrors: mirrors) else {
-            return PreparedFrame(buffer: frame.buffer.retained, info: frame.info, caps: frame.caps, rotation: rotation)
+        let orientation = rotates ? VideoOrientation.upright : frame.orientation
+        let mirror = rotates ? frame.mirror.turned(by: frame.orientation) : frame.mirror
+        let change = Self.change(frame.orientation, rotates: rotates, mirrors: mirrors)
+        guard change != .upright else {
+            return PreparedFrame(
+                buffer: frame.buffer.retained, info: frame.info, caps: frame.caps, orientation: orientation,
+                mirror: mirror)
         }
+        let wanted = change.videoDirection
         let turned: Buffer
         do {
             if wanted != direction {
@@ -54,7 +52,7 @@ final class FrameTurner {
             turned = try filter.apply(frame.buffer.retained, caps: frame.caps)
         } catch { throw .turning(error) }
         let (caps, info) = try output()
-        return PreparedFrame(buffer: turned, info: info, caps: caps, rotation: rotation)
+        return PreparedFrame(buffer: turned, info: info, caps: caps, orientation: orientation, mirror: mirror)
     }
 
     private func output() throws(MediaGraphError) -> (Caps, VideoInfo) {
@@ -71,7 +69,9 @@ struct PreparedFrame: ~Copyable {
     let buffer: Buffer
     let info: VideoInfo
     let caps: Caps
-    let rotation: Rotation
+    let orientation: VideoOrientation
+    /// What the mirror mode asks to flip in it.
+    let mirror: Flip
 }
 
 extension MediaGraphError {

@@ -24,6 +24,8 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
         var format: VideoFormat?
         /// Which stream it is that comes in.
         var stream: StreamStart?
+        /// What its tags say.
+        var tagged = TaggedOrientation()
         var subscriptions: [Subscription] = []
         /// The handler's among them: made for each run.
         var handler: Subscription?
@@ -42,7 +44,8 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
             Subscription.Setup(
                 format: format, resolution: settings.resolution, maxFrames: Int(settings.maxFrames),
                 bufferType: settings.bufferType, appliesRotation: settings.appliesRotation,
-                appliesMirror: settings.appliesMirror, onError: settings.onError, stream: stream)
+                appliesMirror: settings.appliesMirror, onError: settings.onError, stream: stream,
+                tagged: tagged)
         }
     }
 
@@ -168,6 +171,7 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
         run.withLock { run in
             run.phase = .armed
             run.stream = nil
+            run.tagged = TaggedOrientation()
             run.settings = settings
             run.format = format
             run.handler = handler.map { Subscription($0, resolution: nil, pipe: self) }
@@ -262,9 +266,19 @@ final class PipeDelivery: AppSinkDelegate, @unchecked Sendable {
         case .streamStart(let stream):
             let subscriptions = run.withLock { run in
                 run.stream = stream
+                run.tagged = TaggedOrientation()
                 return run.subscriptions
             }
             for subscription in subscriptions { subscription.receive(.stream(stream)) }
+        case .orientation(let tag):
+            // Only the streaming thread changes it.
+            var tagged = run.withLock { $0.tagged }
+            tagged.add(tag, at: appSink.staticPad("sink"))
+            let subscriptions = run.withLock { run in
+                run.tagged = tagged
+                return run.subscriptions
+            }
+            for subscription in subscriptions { subscription.receive(.orientation(tagged)) }
         default: break
         }
     }

@@ -64,7 +64,9 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
                 .setting("sync", of: Self.self, \.synchronization, "Deliver frames at their time on the clock"),
                 .setting("buffer-type", of: Self.self, \.bufferType, "What is handed over"),
                 .setting(
-                    "apply-rotation", of: Self.self, \.appliesRotation, "Deliver frames upright, with rotation none"),
+                    "apply-rotation", of: Self.self, \.appliesRotation,
+                    "Deliver frames upright, turned and flipped as their meta or the stream's tag says, with rotation none"
+                ),
                 .setting(
                     "apply-mirror", of: Self.self, \.appliesMirror, "Deliver frames mirrored, left and right swapped"),
                 .setting(

@@ -5,11 +5,17 @@ import GStreamer
 /// What comes between a pipe's frames.
 enum PipeSignal: DeliverySignal {
     case stream(StreamStart)
+    case orientation(TaggedOrientation)
     case status(Bool)
     case end
 
     var isEnd: Bool { if case .end = self { true } else { false } }
-    var isEarly: Bool { if case .stream = self { true } else { false } }
+    var isEarly: Bool {
+        switch self {
+        case .stream, .orientation: true
+        case .status, .end: false
+        }
+    }
 }
 
 /// One receiver of a pipe's frames, in a size of its own: on the streaming thread where upstream may wait, over a bounded
@@ -31,6 +37,8 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
         var onError = DeliveryFailurePolicy.stop
         /// Which stream it is, by the time of subscribing.
         var stream: StreamStart?
+        /// What its tags have said by then.
+        var tagged = TaggedOrientation()
     }
 
     let consumer: ConsumerHandle
@@ -43,6 +51,7 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
     // Of the setup, what is read for each frame: a field of a structure takes 70 instructions' check of exclusive access.
     private var isLive = false
     private var isRaw = true
+    private var tagged = TaggedOrientation()
     private var stream: StreamStart? {
         didSet { streamEvent = stream?.raw }
     }
@@ -56,6 +65,8 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
     /// The plan and the caps it was made for, reached without counting references for each frame.
     private var current: Unmanaged<FramePlan>?
     private var planned: UInt = 0
+    /// Of the sample that is being delivered.
+    private var segment: UnsafePointer<GstSegment>?
     private var isOn = false
     private var hasFailed = false
     /// With `on-error=drop`.
@@ -75,6 +86,7 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
         self.setup.resolution = resolution ?? setup.resolution
         isRaw = setup.bufferType == .raw
         stream = setup.stream
+        tagged = setup.tagged
         plan = nil
         isOn = false
         hasFailed = false
@@ -169,6 +181,10 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
         switch signal {
         case .stream(let stream):
             self.stream = stream
+            tagged = TaggedOrientation()
+            return .passed
+        case .orientation(let tagged):
+            self.tagged = tagged
             return .passed
         case .status(let on):
             changeStatus(on)
@@ -178,6 +194,9 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
             guard !line.isCancelled else { return .passed }
             do {
                 try consumer.finish()
+                if let remark = consumer.remark {
+                    pipe.owner.postWarning(.processing, "\(pipe.owner.name): handler \(consumer.name): \(remark)")
+                }
                 return .ended
             } catch { return fail(error) == .failed ? .failed : .ended }
         }
@@ -230,6 +249,7 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
                 if line.isCancelled { return .passed }
             }
             let runningTime = sample.runningTime(of: buffer)
+            segment = sample.segmentPointer
             let began = monotonicNanoseconds()
             if isLive { noteLateness(runningTime) }
             var failure: MediaGraphError?
@@ -291,25 +311,26 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
     private func deliver(
         _ buffer: BufferAccess, _ plan: FramePlan, _ runningTime: ClockTime?
     ) throws(MediaGraphError) -> ConsumerHandle.Answer {
+        let (orientation, mirror) = (tagged.orientation(of: buffer), Flip(of: buffer))
         guard plan.isPassthrough else {
-            let frame = try plan.apply(to: buffer)
-            return try deliver(frame.buffer.access, of: buffer, frame.info, frame.caps, frame.rotation, runningTime)
+            let frame = try plan.apply(to: buffer, orientation, mirror)
+            return try deliver(
+                frame.buffer.access, of: buffer, frame.info, frame.caps, frame.orientation, frame.mirror, runningTime)
         }
-        return try deliver(buffer, of: buffer, plan.output, plan.outputCaps, Rotation(of: buffer), runningTime)
+        return try deliver(buffer, of: buffer, plan.output, plan.outputCaps, orientation, mirror, runningTime)
     }
 
     /// `buffer` to the handler, with what `original`, from which it was made, says about it.
     @inline(__always)
     private func deliver(
-        _ buffer: BufferAccess, of original: BufferAccess, _ info: VideoInfo, _ caps: Caps, _ rotation: Rotation,
-        _ runningTime: ClockTime?
+        _ buffer: BufferAccess, of original: BufferAccess, _ info: VideoInfo, _ caps: Caps,
+        _ orientation: VideoOrientation, _ mirror: Flip, _ runningTime: ClockTime?
     ) throws(MediaGraphError) -> ConsumerHandle.Answer {
         var failure: MediaGraphError?
         let answer = buffer.withVideoFrame(info, .read) { mapped -> ConsumerHandle.Answer in
-            var frame = describe(original, caps, runningTime)
+            var frame = describe(original, caps, orientation, mirror, runningTime)
             frame.mapped = mapped.frame
             frame.buffer = buffer.raw
-            frame.rotation = rotation.rawValue
             do throws(MediaGraphError) { return try consumer.receive(&frame) } catch {
                 failure = error
                 return .passed
@@ -325,12 +346,17 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
 
     /// What a buffer says about itself.
     @inline(__always)
-    private func describe(_ buffer: BufferAccess, _ caps: Caps, _ runningTime: ClockTime?) -> MGVideoFrame {
+    private func describe(
+        _ buffer: BufferAccess, _ caps: Caps, _ orientation: VideoOrientation, _ mirror: Flip,
+        _ runningTime: ClockTime?
+    ) -> MGVideoFrame {
         MGVideoFrame(
             mapped: nil, buffer: buffer.raw, caps: caps.raw, running_time: UInt64(runningTime.raw),
             presentation_timestamp: UInt64(buffer.presentationTimestamp.raw), capture_time: buffer.captureTime ?? 0,
-            rotation: 0, flip: Flip(of: buffer).rawValue, kind: MG_RAW, stream_start: streamEvent, data: nil,
-            length: 0, decode_timestamp: UInt64(buffer.decodingTimestamp.raw), duration: UInt64(buffer.duration.raw))
+            rotation: orientation.degrees, flip: (mirror ^ orientation.flip).rawValue, mirror: mirror.rawValue,
+            kind: MG_RAW, stream_start: streamEvent, data: nil, length: 0,
+            decode_timestamp: UInt64(buffer.decodingTimestamp.raw), duration: UInt64(buffer.duration.raw),
+            segment: segment)
     }
 
     /// The stream's own buffer: in the memory that it has, or with its coded bytes.
@@ -338,8 +364,7 @@ final class Subscription: DeliveryReceiver, @unchecked Sendable {
         _ buffer: BufferAccess, _ sample: borrowing Sample, _ runningTime: ClockTime?
     ) throws(MediaGraphError) -> ConsumerHandle.Answer {
         guard let caps = sample.caps else { throw .internalError(.init("a buffer", actual: "no caps")) }
-        var frame = describe(buffer, caps, runningTime)
-        frame.rotation = Rotation(of: buffer).rawValue
+        var frame = describe(buffer, caps, tagged.orientation(of: buffer), Flip(of: buffer), runningTime)
         frame.kind = setup.bufferType == .native ? MG_NATIVE : MG_ENCODED
         guard setup.bufferType == .encoded else { return try consumer.receive(&frame) }
         var failure: MediaGraphError?

@@ -38,7 +38,7 @@ final class VideoSourceElement: PushSource, ConfigurableElement, @unchecked Send
     private let gate: VideoGate
     /// The rotation that downstream was told by a tag; `nil` where none are sent. Set before data flows, then the streaming
     /// thread's.
-    private var tagged: Rotation?
+    private var tagged: VideoOrientation?
 
     static let log = DebugCategory("videosource", "MediaGraph video source")
 
@@ -133,7 +133,7 @@ final class VideoSourceElement: PushSource, ConfigurableElement, @unchecked Send
         try lifecycle.setNamed(settings.handler, of: name) { () throws(MediaGraphError) in
             try HandlerRegistry.shared.makeSource(settings.handler, options: settings.options)
         }
-        tagged = settings.rotationTag ? Rotation.none : nil
+        tagged = settings.rotationTag ? .upright : nil
         guard try lifecycle.initialize(settings.gate, downstream: sourcePad.peerCaps()) else {
             postWarning(.settings, "\(name): nothing will be sent: give it handler=… or attach a source")
             return
@@ -204,10 +204,10 @@ final class VideoSourceElement: PushSource, ConfigurableElement, @unchecked Send
 
     /// The tag goes out when the rotation is another than the last one's, ahead of the frame.
     private func tag(_ frame: QueuedFrame) {
-        let rotation = Rotation(of: frame.access)
-        guard rotation != tagged else { return }
-        tagged = rotation
-        pushImageOrientation("rotate-\(rotation.rawValue)")
+        let orientation = VideoOrientation(of: frame.access) ?? .upright
+        guard orientation != tagged else { return }
+        tagged = orientation
+        pushImageOrientation(orientation.tag)
     }
 
     /// New caps downstream. False when they are refused: that is on the bus then, with both sides, which the base class's own

@@ -277,7 +277,7 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
         case .custom(let structure) where structure.name == StreamStatus.eventName:
             guard let on = structure["on", as: Bool.self] else { break }
             delivery.receive(.status(channel ?? begin(nil), on)) { leaving.load(ordering: .acquiring) }
-        case .caps, .custom: break
+        case .caps, .orientation, .custom: break
         }
         return true
     }

@@ -198,7 +198,7 @@ final class SpeakerMixTap: PadTap, @unchecked Sendable {
         case .flushStop:
             delivery.release(for: ObjectIdentifier(self))
             delivery.reopen()
-        case .caps, .custom: break
+        case .caps, .orientation, .custom: break
         }
         return true
     }

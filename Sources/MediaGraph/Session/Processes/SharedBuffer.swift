@@ -14,7 +14,7 @@ struct SharedBuffer: Sendable, Hashable {
     var duration: UInt64?
     /// How the planes lie, where not as the caps say by default.
     var layout: VideoLayout?
-    /// Degrees clockwise.
+    /// `VideoOrientation.code`.
     var rotation: Int32
     var flip: Int32
     /// Unix nanoseconds.
@@ -35,9 +35,7 @@ struct SharedBuffer: Sendable, Hashable {
         buffer.decodingTimestamp = decodingMoment.map(ClockTime.init(nanoseconds:))
         buffer.duration = duration.map(ClockTime.init(nanoseconds:))
         if let layout { buffer.setVideoLayout(layout) }
-        if let rotation = Rotation(rawValue: rotation), rotation != .none {
-            Rotation.meta.set(rotation.rawValue, on: buffer)
-        }
+        if let orientation = VideoOrientation(code: rotation), orientation != .upright { orientation.mark(buffer) }
         if let flip = Flip(rawValue: flip), flip != .none { Flip.meta.set(flip.rawValue, on: buffer) }
         if let captureTime { buffer.setCaptureTime(captureTime) }
         buffer.contentFlags = flags
@@ -55,7 +53,7 @@ extension SharedBuffer {
         self.init(
             memory: memory, capacity: capacity, length: buffer.size, moment: moment(buffer.presentationTimestamp),
             decodingMoment: moment(buffer.decodingTimestamp), duration: buffer.duration?.nanoseconds,
-            layout: buffer.videoLayout, rotation: Rotation(of: buffer).rawValue,
+            layout: buffer.videoLayout, rotation: (VideoOrientation(of: buffer) ?? .upright).code,
             flip: Flip(of: buffer).rawValue, captureTime: buffer.captureTime, flags: buffer.contentFlags)
     }
 }
