@@ -75,8 +75,10 @@ struct GraphCommand: ParsableCommand {
                 }
                 picture = try Graphviz.draw(text, format: format)
             }
-            // A picture that was there stays when the disk is full.
-            try picture.write(to: URL(fileURLWithPath: output).resolvingSymlinksInPath(), options: .atomic)
+            let file = URL(fileURLWithPath: output).resolvingSymlinksInPath()
+            let type = try? FileManager.default.attributesOfItem(atPath: file.path)[.type] as? FileAttributeType
+            // A picture that was there stays when the disk is full; what is no file, a FIFO say, is written to as it is.
+            try picture.write(to: file, options: type == nil || type == .typeRegular ? .atomic : [])
         } catch let problem as Graphviz.Problem {
             DiagnosticReport().error("\(problem)")
             throw ExitStatus.failure.exitCode

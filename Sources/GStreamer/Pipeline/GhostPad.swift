@@ -96,9 +96,9 @@ public struct GhostPad: Sendable, Equatable {
             }, target, { gst_object_unref($0) })
     }
 
-    /// What downstream makes of its streams is no error of the child's: while nothing is linked buffers are lost here, and where
-    /// downstream can't take a format `refused` is called, on the streaming thread, maybe with each buffer. For a source pad, once.
-    public func outlivesDownstream(_ refused: @escaping @Sendable () -> Void) {
+    /// Keeps downstream's failures from stopping the child. Buffers are dropped while the pad is unlinked; `refused` is called
+    /// when downstream rejects a format, on the streaming thread, maybe with each buffer. For a source pad, once.
+    public func ignoresDownstreamFailures(_ refused: @escaping @Sendable () -> Void) {
         let proxy = UnsafeMutableRawPointer(raw).assumingMemoryBound(to: GstProxyPad.self)
         guard let inner = gst_proxy_pad_get_internal(proxy) else { return }
         defer { gst_object_unref(inner) }

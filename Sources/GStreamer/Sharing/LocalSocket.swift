@@ -76,7 +76,8 @@ public final class LocalSocket: @unchecked Sendable {
         var error: UnsafeMutablePointer<GError>?
         guard g_socket_connect(socket.raw, address, nil, &error) != 0 else { throw Failure(error) }
         guard let owner = socket.otherUser else { return socket }
-        throw Failure("it belongs to user \(owner), not to user \(geteuid())")
+        throw Failure(
+            "the socket belongs to another user of this machine (uid \(owner); this process has uid \(geteuid()))")
     }
 
     /// The number of the user at the other end, where that is another than this process's (SO_PEERCRED: the system's word, not
@@ -111,7 +112,7 @@ public final class LocalSocket: @unchecked Sendable {
         /// In that time, or there were no descriptors.
         case nobody
         /// Another user of the machine, who was turned away.
-        case stranger(user: UInt32)
+        case refused(uid: UInt32)
         case closed
     }
 
@@ -125,7 +126,7 @@ public final class LocalSocket: @unchecked Sendable {
             let socket = LocalSocket(taking: raw)
             guard let user = socket.otherUser else { return .connected(socket) }
             socket.close()
-            return .stranger(user: user)
+            return .refused(uid: user)
         }
         // Whoever waits is still there: not at once again.
         g_usleep(100_000)

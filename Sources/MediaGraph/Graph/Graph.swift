@@ -125,11 +125,11 @@ public final class Graph: Sendable {
         let paused = pipeline.setState(.paused)
         screens.release(hold)
         let isLive = paused == .noPreroll
-        // Otherwise when every sink has its first buffer.
-        if paused != .async { outputFiles.allowWriting() }
         // What failed isn't tried twice.
-        let result =
-            paused == .failure || !screens.confirm() ? StateChangeResult.failure : pipeline.setState(.playing)
+        let hasFailed = paused == .failure || !screens.confirm()
+        // Otherwise when every sink has its first buffer.
+        if !hasFailed, paused != .async { outputFiles.allowWriting() }
+        let result = hasFailed ? StateChangeResult.failure : pipeline.setState(.playing)
         if result != .failure, isLive {
             playsAlone.store(true, ordering: .releasing)
             // Which had theirs before that.

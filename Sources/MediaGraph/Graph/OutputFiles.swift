@@ -108,10 +108,11 @@ private final class ExistingFile: Sendable {
     deinit { Glibc.close(descriptor) }
 
     func allowWriting() {
-        progress.withLock { progress in
+        let failure = progress.withLock { progress -> SystemError? in
             progress.mayWrite = true
-            if progress.state == .firstBufferWaits { empty(&progress) }
+            return progress.state == .firstBufferWaits ? empty(&progress) : nil
         }
+        if let failure { post(failure) }
     }
 
     func close() {
@@ -123,23 +124,25 @@ private final class ExistingFile: Sendable {
     /// The first buffer may wait in PAUSED for a graph that never plays. What comes behind it comes when that is written, at the
     /// latest: then the file ends where that does.
     private func isWaiting(at arrival: PadArrival) -> Bool {
-        progress.withLock { progress in
+        let (isWaiting, failure) = progress.withLock { progress -> (Bool, SystemError?) in
             switch progress.state {
-            case .untouched where arrival == .event: return true
+            case .untouched where arrival == .event: return (true, nil)
             case .untouched where !progress.mayWrite:
                 progress.state = .firstBufferWaits
-                return true
-            case .untouched, .firstBufferWaits:
-                empty(&progress)
-                return false
-            case .emptied, .closed: return false
+                return (true, nil)
+            case .untouched, .firstBufferWaits: return (false, empty(&progress))
+            case .emptied, .closed: return (false, nil)
             }
         }
+        if let failure { post(failure) }
+        return isWaiting
     }
 
-    private func empty(_ progress: inout Progress) {
+    private func empty(_ progress: inout Progress) -> SystemError? {
         progress.state = .emptied
-        guard ftruncate(descriptor, lseek(descriptor, 0, SEEK_CUR)) != 0 else { return }
-        sink.postError(.write, "the file's old content can't be removed: \(SystemError.latest)")
+        return ftruncate(descriptor, lseek(descriptor, 0, SEEK_CUR)) == 0 ? nil : SystemError.latest
     }
+
+    /// With no lock held: who hears of it may do anything.
+    private func post(_ failure: SystemError) { sink.postError(.write, "can't truncate the existing file: \(failure)") }
 }

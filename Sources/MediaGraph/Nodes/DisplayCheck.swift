@@ -21,13 +21,13 @@ struct DisplayCheck: DescriptionCheck {
     private func lackOfDisplay(_ element: DescribedElement) -> [Diagnostic] {
         var own = "display"
         var known = ["DISPLAY"]
-        var hint = element.variable.map { "\($0)=fakesink needs none" } ?? "fakesink and files need none"
+        var hint = element.variable.map { "\($0)=fakesink needs no display" } ?? "fakesink and files need no display"
         switch element.factory {
         case Self.directFB:
             if hasFramebuffer() { return [] }
             return [
                 element.diagnostic(
-                    "dfbvideosink needs a framebuffer, and /dev/fb0 can't be opened: DirectFB would end the program",
+                    "dfbvideosink needs a framebuffer, and /dev/fb0 can't be opened: DirectFB would crash the program",
                     hint: "autovideosink chooses a sink that works here; \(hint)")
             ]
         case ScreenCapture.factory:
@@ -36,7 +36,7 @@ struct DisplayCheck: DescriptionCheck {
         case _ where Self.choosers.contains(element.factory):
             if element.property("video-sink") != nil { return [] }
             known.append("WAYLAND_DISPLAY")
-            hint = "no picture is shown; \(hint)"
+            hint = "no window will open; \(hint)"
         case _ where ScreenCaptures.windowSinks.contains(element.factory): break
         default: return []
         }

@@ -330,7 +330,7 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
         add(source)
         let pad = addGhostPad(key.padName, template: key.template, target: target)
         // A subscription may be there before what reads it, and after; and one user's format is no other's trouble.
-        pad.outlivesDownstream { [weak reader] in reader?.downstreamRefused() }
+        pad.ignoresDownstreamFailures { [weak reader] in reader?.downstreamRefused() }
         let output = state.withLock { state in
             let output = Output(key: key, pad: pad, element: source, reader: reader, stream: state.stream(key))
             state.outputs.append(output)

@@ -215,6 +215,13 @@ extension Room: RoomLinkEvents {
         for member in members { member.left(user) }
     }
 
+    func shareLockIsLost() {
+        let link = state.withLock { $0.link }
+        do throws(MediaGraphError) {
+            try shareFloor.lockAgain { (user) throws(MediaGraphError) in try link?.claimShare(user) }
+        } catch { warn("\(error)") }
+    }
+
     func warn(_ text: String) {
         for member in state.withLock({ Array($0.members.values) }) { member.warn(text) }
     }

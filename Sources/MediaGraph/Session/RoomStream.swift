@@ -121,6 +121,7 @@ final class RoomStream: Sendable {
         let format = StreamFormat(caps)
         state.withLock { state in
             state.format = format
+            state.refusal = nil
             state.tell(.format(format))
         }
     }
@@ -132,13 +133,17 @@ final class RoomStream: Sendable {
         }
     }
 
-    /// What its publisher in another process sends can't be shown, for this reason: readers warn of it, once.
+    /// What its publisher in another process sends can't be shown, for this reason: readers warn of it, those too that come
+    /// before it has another format.
     func refuse(_ problem: String) {
         state.withLock { state in
             state.refusal = problem
             state.tell(.refused(problem))
         }
     }
+
+    /// A buffer of its publisher in another process can't be shown, for this reason: the readers that are here warn of it.
+    func refuseBuffer(_ problem: String) { state.withLock { $0.tell(.refused(problem)) } }
 
     /// A buffer is lost to every reader.
     func countLoss() {

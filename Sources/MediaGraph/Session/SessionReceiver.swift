@@ -213,7 +213,7 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         guard shown.problem != problem else { return }
         shown.problem = problem
         let names = names.withLock { $0 }
-        postWarning(.wrongFormat, "\(names.pad) leaves out what \(names.sender) sends: \(problem)")
+        postWarning(.wrongFormat, "\(names.pad) drops what \(names.sender) sends: \(problem)")
     }
 
     /// What downstream can't take is this stream's trouble alone: it is said, and the graph goes on without it.
@@ -224,7 +224,7 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         // Bins answer ACCEPT_CAPS by their templates, which say more than they take as they are set up.
         let refusal = taken.flatMap { downstreamAccepts(format.caps) && $0.canIntersect(format.caps) ? nil : $0 }
         shown.isRefused = refusal != nil
-        if let problem = format.problem(for: taken) {
+        if let problem = format.problem {
             shown.isRefused = true
             return warn(of: problem)
         }
@@ -245,11 +245,11 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         shown.scaler = scaler
     }
 
-    /// What its answers to queries promised it doesn't do, as converters that can't make anything of a format.
+    /// Warns once when downstream rejects a format that its answers to queries promised to take, as some converters do.
     private func downstreamRefused() {
         guard let format = shown.format, !shown.isRefused else { return }
         shown.isRefused = true
-        warn(of: "what is linked to this pad can't take \(format.caps)")
+        warn(of: format.refusal)
     }
 
     private func warn(of format: StreamFormat, taken: Caps) {
@@ -284,7 +284,7 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         let memory = LatencyAllowance.memory >> 20
         postWarning(
             .processing,
-            "\(names.pad) loses frames of \(names.sender): this graph's latency is so long that more than \(memory) MiB of them would wait. Shorten the latency, or read a smaller resolution"
+            "\(names.pad) drops frames of \(names.sender): with this graph's latency more than \(memory) MiB of frames would have to wait; shorten the latency or request a smaller resolution"
         )
     }
 

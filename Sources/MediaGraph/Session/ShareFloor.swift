@@ -35,6 +35,20 @@ final class ShareFloor: Sendable {
         }
     }
 
+    /// The file of the lock was removed: whoever shares here takes it again. Throws where another process has it by now.
+    func lockAgain(
+        _ lock: (_ user: String) throws(MediaGraphError) -> RoomDirectory.ShareLock?
+    ) throws(MediaGraphError) {
+        try state.withLock { state throws(MediaGraphError) in
+            guard let user = state.user, state.lock != nil else { return }
+            switch try lock(user) {
+            case .granted(let lock): state.lock = lock
+            case .held(let other): throw Self.shared(by: other)
+            case nil: break
+            }
+        }
+    }
+
     /// Another process's share may be over.
     func askAgain() { state.withLock { $0.refusal = nil } }
 

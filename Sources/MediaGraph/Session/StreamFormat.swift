@@ -17,23 +17,25 @@ final class StreamFormat: Sendable {
         isEncoded = caps.canIntersect(Self.encoded)
     }
 
-    /// Why nobody who takes `taken` can make anything of it, whatever converts it; `nil` where somebody may.
-    func problem(for taken: Caps?) -> String? {
-        if caps.mediaTypes.first == "audio/x-raw" {
-            guard let info = AudioInfo(caps) else { return "its format isn't known here: \(caps)" }
-            guard caps.unpositionedChannels != nil, let taken,
-                !taken.isSubset(of: Caps("audio/x-raw, channels=\(info.channels)")!)
-            else { return nil }
-            return
-                "\(info.channels) channels can't be mixed that don't say where each belongs: set a channel-mask where the sound is captured"
-        }
-        guard caps.mediaTypes.first == "video/x-raw", caps.canIntersect(Self.memory), VideoInfo(caps) == nil else {
-            return nil
-        }
-        return "its format isn't known here: \(caps)"
+    /// Why no reader can show it; `nil` where one may.
+    var problem: String? {
+        let isKnown =
+            switch caps.mediaTypes.first {
+            case "audio/x-raw": AudioInfo(caps) != nil
+            case "video/x-raw": !caps.canIntersect(Self.systemMemory) || VideoInfo(caps) != nil
+            default: true
+            }
+        return isKnown ? nil : "this version of GStreamer doesn't know its format: \(caps)"
     }
 
-    private static let memory = Caps("video/x-raw")!.constant
+    /// What downstream is told to have refused.
+    var refusal: String {
+        guard let channels = caps.unpositionedChannels else { return "what is linked to this pad can't take \(caps)" }
+        return
+            "its \(channels) channels have no positions, so they can't be mixed; set a channel-mask where the sound is captured"
+    }
+
+    private static let systemMemory = Caps("video/x-raw")!.constant
 
     /// What makes nearly any format of this one.
     var converters: String {

@@ -265,6 +265,7 @@ final class StreamReader: Sendable {
     func restart() {
         monitor.withLock { state in
             (state.isEnding, state.graphLatency, state.memoryNotice) = (false, .zero, .none)
+            state.isRefusedDownstream = false
         }
     }
 
@@ -277,8 +278,9 @@ final class StreamReader: Sendable {
     func next(timeout: Int64? = nil) -> Step {
         let step = monitor.wait(timeout: timeout) { state -> Step? in
             guard !state.isFlushing else { return .flush }
-            guard !state.takeNegotiation() else { return .negotiate }
+            // Of what was there before a negotiation, if there is one.
             guard !state.takeRefusal() else { return .refusedDownstream }
+            guard !state.takeNegotiation() else { return .negotiate }
             guard !state.takeMemoryNotice() else { return .memoryFull }
             switch state.queue.take() {
             case .frame(let buffer): return .buffer(buffer)

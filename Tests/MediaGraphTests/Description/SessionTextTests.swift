@@ -115,10 +115,10 @@ import Testing
             Description(text).elements(with: variables).flatMap { check.problems(in: $0) }
         }
         #expect(found().first?.message == "ximagesink needs a display, and DISPLAY isn't set")
-        #expect(found().first?.hint == "VIEW=fakesink needs none")
+        #expect(found().first?.hint == "VIEW=fakesink needs no display")
         #expect(found(["VIEW": "fakesink"]).isEmpty)
         let automatic = found(["VIEW": "autovideosink"]).first?.hint
-        #expect(automatic?.hasPrefix("no picture is shown; VIEW=fakesink needs none") == true)
+        #expect(automatic?.hasPrefix("no window will open; VIEW=fakesink needs no display") == true)
         #expect(DisplayCheck { _ in ":0" }.problems(in: Description(text).elements()[1]).isEmpty)
 
         let player = Description("playbin uri=file:///a.mkv").elements()[0]

@@ -58,6 +58,21 @@ import Testing
         #expect(try folder.read("a") == Self.old)
     }
 
+    @Test("GR-11 a branch that can't start leaves the other branches' files as they were")
+    func failedStart() async throws {
+        _ = try folder.write("a", Self.old)
+        // Whether a's first buffer is there by then is the threads' affair.
+        for _ in 0..<20 {
+            let graph = try Graph(
+                """
+                filesrc location=\(folder.file("missing")) ! fakesink
+                videotestsrc ! filesink location=\(folder.file("a"))
+                """)
+            await #expect(throws: GraphError.self) { try await graph.run() }
+            #expect(try folder.read("a") == Self.old)
+        }
+    }
+
     @Test("GR-11 what is written replaces all that was there, in the same file, wherever the muxer seeks to")
     func replaced() async throws {
         let path = try folder.write("a.mp4", [UInt8](repeating: 7, count: 1_000_000))

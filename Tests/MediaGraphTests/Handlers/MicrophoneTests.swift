@@ -155,7 +155,8 @@ import Testing
         let path = try folder.write("in.wav", Self.wav(samples: 480, bits: 16))
         let problem = try await failure(
             of: "virtualmic pace=fast handler=raw options=\"location=\(path)\" ! fakesink")
-        #expect(problem?.hasSuffix("this is a WAV file, whose header would be heard; play it with handler=wav") == true)
+        #expect(
+            problem?.hasSuffix("this is a WAV file, and its header would be played as sound; use handler=wav") == true)
     }
 
     @Test("VM-2 a WAV that is cut off is played as far as it goes, with a warning; what is none at all is an error")

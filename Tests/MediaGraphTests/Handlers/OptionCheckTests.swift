@@ -88,7 +88,7 @@ import Testing
                 let text = "videotestsrc ! rawdatapipe handler=\(handler) options=\"location=\(location)\""
                 // A folder may be made before it runs.
                 let found = try Graph.diagnose(Description(text)).map(\.message)
-                #expect(found == (location.hasPrefix("/no") ? ["there is no folder for \"\(location)\""] : []))
+                #expect(found == (location.hasPrefix("/no") ? ["the folder of \"\(location)\" doesn't exist"] : []))
             }
         }
         #expect(try folder.readText("kept.y4m") == "kept")

@@ -60,7 +60,7 @@ import Testing
         #expect(
             warnings.all == [
                 """
-                s: \(path) isn't a whole number of frames: a frame of 66×50 I420 has 4950 bytes, and 7 are left after 3 \
+                s: \(path) doesn't end on a frame boundary: a frame of 66×50 I420 has 4950 bytes, and 7 are left after 3 \
                 frames; check width, height and format
                 """
             ])
@@ -148,10 +148,19 @@ import Testing
         #expect(
             warnings.all == [
                 """
-                p: handler y4m: \(path) has \(count) frames at 30/1 a second: \(count - Int(passed)) of them repeat the one \
-                before, since the stream had gaps, and 0 more that came were left out
+                p: handler y4m: \(path) has \(count) frames at 30/1 a second: \(count - Int(passed)) duplicates fill gaps in the \
+                stream, and 0 surplus frames were dropped
                 """
             ])
+    }
+
+    @Test("GR-13 a gap of minutes isn't filled, and how long it was is known")
+    func longGap() {
+        var pace = ConstantRate(Fraction(30, 1))
+        _ = pace.next(at: .seconds(1))
+        #expect(pace.next(at: .seconds(10)) == .init(repeats: 269, isWritten: true))
+        #expect(pace.next(at: .seconds(310)) == .init(repeats: 0, isWritten: true))
+        #expect(pace.count == 272 && abs(pace.skipped - 300) < 0.1, "\(pace)")
     }
 
     @Test(

@@ -87,6 +87,9 @@ import Testing
             "videotestsrc ! filesink location=/dev/stderr videotestsrc ! filesink location=/dev/stderr",
             "filesrc location=DIR/x.webm ! filesink location=DIR/x%d.webm",
             "filesrc location=DIR/f-1.jpg ! jpegdec ! jpegenc ! multifilesink location=DIR/f-1-%d.jpg",
+            "filesrc location=DIR/fA.jpg ! jpegdec ! jpegenc ! multifilesink location=DIR/f%d.jpg",
+            "videotestsrc ! multifilesink location=DIR/s%d.png videotestsrc ! multifilesink location=DIR/s-%d.png",
+            "videotestsrc ! multifilesink location=DIR/c%d.png videotestsrc ! multifilesink location=DIR/c-1-%d.png",
             "videotestsrc ! rawdatapipe handler=framemd5 videotestsrc ! rawdatapipe handler=framemd5",
         ])
     func allowed(text: String) throws {
@@ -128,16 +131,16 @@ import Testing
         }
         #expect(
             try found("videotestsrc ! filesink location=DIR/none/a.raw") == [
-                "there is no folder for \"DIR/none/a.raw\""
+                "the folder of \"DIR/none/a.raw\" doesn't exist"
             ])
         #expect(try found("videotestsrc ! filesink location=DIR") == ["\"DIR\" is a directory"])
         #expect(
             try found("videotestsrc ! rawdatapipe handler=y4m options=location=DIR/none/a.y4m") == [
-                "there is no folder for \"DIR/none/a.y4m\""
+                "the folder of \"DIR/none/a.y4m\" doesn't exist"
             ])
         #expect(
             try found("videotestsrc ! preprocessor handler=watermark options=image= ! fakesink") == [
-                "preprocessor handler=watermark needs the name of a file here"
+                "preprocessor handler=watermark: the file name is empty; name a file"
             ])
     }
 }

@@ -23,6 +23,8 @@ import Testing
         }
         let warnings = Log<String>()
         func warn(_ text: String) { warnings.add(text) }
+        let shareLosses = Log<Bool>()
+        func shareLockIsLost() { shareLosses.add(true) }
         func stream(_ key: StreamKey) -> RoomStream { bobs }
         func demand(for key: StreamKey) -> Resolution? { key == bobs.key ? bobs.demand : nil }
     }

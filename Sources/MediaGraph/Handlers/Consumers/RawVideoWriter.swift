@@ -33,8 +33,8 @@ struct RawVideoWriter: VideoConsumer, NamedHandler {
                 .init(
                     file.name,
                     actual:
-                        "the frames change from \(layout) to \(current), which a raw file can't say; "
-                        + "put videoscale and a size before the pipe"))
+                        "the frames change from \(layout) to \(current), but a raw file holds one size and format; "
+                        + "put videoconvert ! videoscale and a caps filter before the pipe"))
         }
         layout = current
         try frame.withPackedRows { try file.write($0) }

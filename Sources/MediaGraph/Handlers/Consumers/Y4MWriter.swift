@@ -65,11 +65,13 @@ struct Y4MWriter: VideoConsumer, NamedHandler {
     }
 
     var remark: String? {
-        guard pace.repeated + pace.leftOut > 0, let header else { return nil }
-        return """
-            \(file.name) has \(pace.count) frames at \(header.rate) a second: \(pace.repeated) of them repeat the one before, \
-            since the stream had gaps, and \(pace.leftOut) more that came were left out
+        guard pace.repeated + pace.leftOut > 0 || pace.skipped > 0, let header else { return nil }
+        var text = """
+            \(file.name) has \(pace.count) frames at \(header.rate) a second: \(pace.repeated) duplicates fill gaps in the \
+            stream, and \(pace.leftOut) surplus frames were dropped
             """
+        if pace.skipped > 0 { text += "; gaps of \(Int(pace.skipped.rounded())) s in all were too long to fill" }
+        return text
     }
 
     private static let frameLine = Array("FRAME\n".utf8)

@@ -3,8 +3,8 @@ import GStreamer
 /// Which frames of a stream a file of constant rate has, by their times: one is repeated where some are missing, and left
 /// out where there are too many.
 ///
-/// Up to three quarters of a frame's time are taken for jitter. A jump of more than ten minutes, or back by more than a
-/// second, is taken for a new beginning.
+/// Up to three quarters of a frame's time are taken for jitter. A jump back by more than a second begins anew, and so does a
+/// gap of more than ten seconds: to fill it would take one call very long, and a disk.
 struct ConstantRate {
     let rate: Fraction
     /// The file's first moment, in nanoseconds of running time.
@@ -13,6 +13,9 @@ struct ConstantRate {
     private(set) var count = 0
     private(set) var repeated = 0
     private(set) var leftOut = 0
+    /// Seconds of long gaps, which aren't filled.
+    private(set) var skipped = 0.0
+    private static let longestGap = 10.0
 
     init(_ rate: Fraction) { self.rate = rate }
 
@@ -32,7 +35,8 @@ struct ConstantRate {
         let moment = Double(time.nanoseconds)
         let elapsed = Double(count) * 1e9 / rate.value
         var early = (moment - (begin ?? moment - elapsed) - elapsed) * rate.value / 1e9
-        if begin == nil || early < -rate.value - 1 || early > rate.value * 600 {
+        if begin == nil || early < -rate.value - 1 || early > rate.value * Self.longestGap {
+            skipped += max(0, early / rate.value)
             begin = moment - elapsed
             early = 0
         }

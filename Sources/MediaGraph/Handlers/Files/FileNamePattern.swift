@@ -61,7 +61,7 @@ enum PictureFile {
         throw .invalidParameter(
             .init(
                 option,
-                actual: "pictures are written as PNG, so \"\(name)\" would not be what its name says; "
-                    + "call it \(name[..<dot]).png"))
+                actual: "pictures are written as PNG, but \"\(name)\" has another type's extension; "
+                    + "name it \(name[..<dot]).png"))
     }
 }

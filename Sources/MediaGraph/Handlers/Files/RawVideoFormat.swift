@@ -12,8 +12,8 @@ struct RawVideoFormat: Sendable {
     static let options = [
         HandlerOption("width", example: "1280", "pixels in a row"),
         HandlerOption("height", example: "720", "rows"),
-        HandlerOption("format", default: "I420", "how the pixels lie: I420, NV12, NV21, I422, BGRA, RGBA, …"),
-        HandlerOption("range", default: "limited", "of luma and chroma: limited (16 to 235) or full"),
+        HandlerOption("format", default: "I420", "pixel format: I420, NV12, NV21, I422, BGRA, RGBA, …"),
+        HandlerOption("range", default: "limited", "luma and chroma range: limited (16 to 235) or full"),
         HandlerOption("fps", default: "30", "frames per second, such as 30 or 30000/1001"),
     ]
 

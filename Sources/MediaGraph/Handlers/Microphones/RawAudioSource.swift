@@ -59,7 +59,7 @@ final class RawAudioSource: VirtualMic, NamedHandler {
             throw .unsupported(
                 .init(
                     input.reader.name,
-                    actual: "this is a WAV file, whose header would be heard; play it with handler=wav"))
+                    actual: "this is a WAV file, and its header would be played as sound; use handler=wav"))
         }
         let length = input.filled - input.filled % format.bytesPerFrame
         if length < input.filled { sender.warn("\(input.reader.name) ends in the middle of a sample") }

@@ -95,7 +95,7 @@ final class RawVideoSource: VideoSource, NamedHandler {
         }
         sender.warn(
             """
-            \(name) isn't a whole number of frames: \(frame) has \(format.frameLength) bytes, and \(count) are left after \
+            \(name) doesn't end on a frame boundary: \(frame) has \(format.frameLength) bytes, and \(count) are left after \
             \(frames) frames; check width, height and format
             """)
     }

@@ -138,6 +138,8 @@ protocol TimedMedia {
 enum LatencyAllowance {
     /// In bytes: what one queue keeps at the most, however long the latency is. Five seconds of 1080p30 in I420.
     static let memory = 512 << 20
+    /// What a frame counts for at least: an empty one takes memory too.
+    static let leastSize = 4096
 }
 
 extension BoundedQueue where Frame: TimedMedia {
@@ -147,13 +149,15 @@ extension BoundedQueue where Frame: TimedMedia {
         guard frameCount >= bound else { return false }
         guard latency > .zero, let timestamp else { return true }
         guard frameCount > bound else { return isMemoryFull }
-        guard let late = frame(at: bound)?.timestamp, timestamp >= late else { return true }
+        // Where time begins anew those before it still wait for theirs.
+        guard let late = frame(at: bound)?.timestamp, timestamp >= late else { return isMemoryFull }
         return timestamp.nanoseconds - late.nanoseconds >= latency.nanoseconds || isMemoryFull
     }
 
     /// Frames of a stream are about as large as each other, so one stands for all.
     var isMemoryFull: Bool {
-        frame(at: 0).map { $0.byteCount * (frameCount + 1) > LatencyAllowance.memory } ?? false
+        let size = max(frame(at: 0)?.byteCount ?? 0, LatencyAllowance.leastSize)
+        return size * (frameCount + 1) > LatencyAllowance.memory
     }
 }
 

@@ -9,7 +9,7 @@ struct FileCheck: DescriptionCheck {
     func problems(among elements: [DescribedElement]) -> [Diagnostic] {
         elements.flatMap(FileUse.all).compactMap { use in
             if use.path.isEmpty {
-                return use.diagnostic("\(use.user) needs the name of a file here", hint: nil, severity: .error)
+                return use.diagnostic("\(use.user): the file name is empty; name a file", hint: nil, severity: .error)
             }
             let problem: Text? =
                 switch use.access {
@@ -29,7 +29,7 @@ struct FileCheck: DescriptionCheck {
             return ("there is no file \"\(path)\"", hint(path))
         }
         if isDirectory.boolValue { return ("\"\(path)\" is a directory", nil) }
-        return FileManager.default.isReadableFile(atPath: path) ? nil : ("\"\(path)\" may not be read", nil)
+        return FileManager.default.isReadableFile(atPath: path) ? nil : ("no permission to read \"\(path)\"", nil)
     }
 
     private func problem(writing path: String, isPattern: Bool) -> Text? {
@@ -37,7 +37,7 @@ struct FileCheck: DescriptionCheck {
         var isDirectory: ObjCBool = false
         if !isPattern, FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) {
             if isDirectory.boolValue { return ("\"\(path)\" is a directory", "name a file in it") }
-            return FileManager.default.isWritableFile(atPath: path) ? nil : ("\"\(path)\" may not be written", nil)
+            return FileManager.default.isWritableFile(atPath: path) ? nil : ("no permission to write \"\(path)\"", nil)
         }
         // A link may lead to a file that isn't there yet.
         let target = isPattern ? path : FileName.resolved(path)
@@ -45,10 +45,10 @@ struct FileCheck: DescriptionCheck {
         // The number may stand in the folder's name.
         if isPattern, folder.contains("%") { return nil }
         guard FileManager.default.fileExists(atPath: folder, isDirectory: &isDirectory), isDirectory.boolValue else {
-            return ("there is no folder for \"\(path)\"", "mkdir -p \(folder)")
+            return ("the folder of \"\(path)\" doesn't exist", "mkdir -p \(folder)")
         }
         return FileManager.default.isWritableFile(atPath: folder)
-            ? nil : ("the folder of \"\(path)\" may not be written", nil)
+            ? nil : ("no permission to create files in the folder of \"\(path)\"", nil)
     }
 
     /// A file of nearly that name, or else the folder in which it was looked for.

@@ -111,10 +111,15 @@ extension FileName {
     /// A piece of a name.
     private enum Part: Hashable {
         case text(String)
-        case number(width: Int)
+        case number(width: Int, digits: Digits)
         /// Any text, without a slash in it.
         case anything
         case anyCharacter
+
+        /// Of a frame's number, which is never negative.
+        enum Digits: String {
+            case decimal = "[0-9]+", octal = "[0-7]+", lowerHex = "[0-9a-f]+", upperHex = "[0-9A-F]+"
+        }
 
         static func isFixed(_ parts: [Part]) -> Bool {
             parts.allSatisfy { if case .text = $0 { true } else { false } }
@@ -141,7 +146,15 @@ extension FileName {
             while let character = rest.first {
                 if let conversion = rest.prefixMatch(of: /%[-+ #0]*([0-9]*)(?:hh|h|ll|l|z)?([diuxXos])/) {
                     let (_, width, letter) = conversion.output
-                    parts.append(letter == "s" ? .anything : .number(width: min(Int(width) ?? 0, 20)))
+                    let digits: Digits? =
+                        switch letter {
+                        case "s": nil
+                        case "o": .octal
+                        case "x": .lowerHex
+                        case "X": .upperHex
+                        default: .decimal
+                        }
+                    parts.append(digits.map { .number(width: min(Int(width) ?? 0, 20), digits: $0) } ?? .anything)
                     rest = rest[conversion.range.upperBound...]
                 } else {
                     add(String(character), to: &parts)
@@ -168,7 +181,7 @@ extension FileName {
                         let isPlain = scalar.value >= 0x80 || Character(scalar).isLetter || Character(scalar).isNumber
                         result += (isPlain ? "" : "\\") + String(scalar)
                     }
-                case .number: "[-+ 0-9a-fA-FxX]+"
+                case .number(_, let digits): digits.rawValue
                 case .anything: "[^/]*"
                 case .anyCharacter: "[^/]"
                 }
@@ -183,7 +196,7 @@ extension FileName {
                     parts.map { part in
                         switch part {
                         case .text(let text): text
-                        case .number(let width):
+                        case .number(let width, _):
                             String(repeating: "0", count: max(0, width - String(number).count)) + String(number)
                         case .anything: word
                         case .anyCharacter: "0"

@@ -65,7 +65,7 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
                 .setting("buffer-type", of: Self.self, \.bufferType, "What is handed over"),
                 .setting(
                     "apply-rotation", of: Self.self, \.appliesRotation,
-                    "Deliver frames upright, turned and flipped as their meta or the stream's tag says, with rotation none"
+                    "Turn and flip frames upright, as their meta or the stream's tag says; they then report rotation none"
                 ),
                 .setting(
                     "apply-mirror", of: Self.self, \.appliesMirror, "Deliver frames mirrored, left and right swapped"),

@@ -65,7 +65,7 @@ final class VideoSourceElement: PushSource, ConfigurableElement, @unchecked Send
                 ),
                 .setting(
                     "max-frames", of: Self.self, \.maxFrames, range: .values(1...1000), changes: .untilInitialized,
-                    "Frames that may wait in the source, beside those that the graph's latency makes wait when it is live"
+                    "Frames that the source queues; a live source doesn't count frames held back by the graph's latency"
                 ),
                 .setting(
                     "block-timeout", of: Self.self, \.blockTimeout, changes: .untilInitialized,

@@ -71,7 +71,7 @@ extension VirtualMicElement {
         .setting(
             "buffer-time", of: VirtualMicElement.self, \.bufferTime, range: .values(1_000_000...60_000_000_000),
             changes: .untilInitialized,
-            "Nanoseconds of sound that may wait in the source before another block has to, beside what the graph's latency makes wait"
+            "Nanoseconds of sound that the source queues before a sender must wait, not counting sound held back by the graph's latency"
         ),
         .setting(
             "max-duration", of: VirtualMicElement.self, \.maxDuration, range: .values(1_000_000...60_000_000_000),

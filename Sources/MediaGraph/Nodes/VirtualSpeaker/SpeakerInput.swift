@@ -65,6 +65,9 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
         padUser = SpeakerUser(padName: padName)
     }
 
+    /// Whether a session says whose stream it is. Belongs to the streaming thread.
+    private(set) var isOfSession = false
+
     /// Whether it brings a share's sound, which is no part of the mix.
     var isShared: Bool { share.load(ordering: .acquiring) }
 
@@ -115,6 +118,7 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
         release: (_ outlet: Pad, _ wasShared: Bool, _ isUsed: Bool) -> Void
     ) {
         let kind = SpeakerUser.kind(streamID: streamID)
+        isOfSession = kind != nil
         let isShared = kind == .shareAudio || kind != .audio && isSharePad
         guard isShared != self.isShared else { return }
         share.store(isShared, ordering: .releasing)

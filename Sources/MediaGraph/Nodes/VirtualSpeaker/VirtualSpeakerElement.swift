@@ -294,6 +294,8 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
         findOutLiveness()
         // It came while the others were playing: until now nobody waited for it.
         connect(input)
+        // A user's sound is the session's trouble, which warns of it: the others are heard.
+        if input.isOfSession, caps.unpositionedChannels != nil { return false }
         if let channels = caps.unpositionedChannels {
             postError(
                 .notNegotiated,
@@ -302,7 +304,7 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
             return false
         }
         guard input.prepare(caps, for: format, pad, in: self) else {
-            guard input.isConnected else { return false }
+            guard input.isConnected, !input.isOfSession else { return false }
             postError(
                 .notNegotiated, "\(name): can't take what comes in", debug: "upstream gives \(caps); expected raw audio"
             )

@@ -56,6 +56,6 @@ final class FileLock: Sendable {
         _ = text.withUTF8 { pwrite(descriptor, $0.baseAddress, $0.count, 0) }
     }
 
-    /// The file goes, and the lock with this.
-    func remove() { unlink(path) }
+    /// The file goes, and the lock with this. Where another file has taken its place, that one stays.
+    func remove() { if Self.isFile(descriptor, at: path) { unlink(path) } }
 }

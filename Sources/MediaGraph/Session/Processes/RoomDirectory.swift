@@ -82,7 +82,7 @@ package struct RoomDirectory: Sendable {
 
     /// A process's place in the room.
     struct Place: Sendable {
-        /// Who came later has a greater number.
+        /// Later processes have greater numbers.
         let endpoint: Int
         /// At which others find it.
         let socket: LocalSocket
@@ -100,8 +100,8 @@ package struct RoomDirectory: Sendable {
         return try withLock { () throws(MediaGraphError) in
             for room in Self.files(base) where room != Self.lockName { Self.tidy("\(base)/\(room)") }
             let taken = endpoints
-            // Milliseconds rather than 1, 2, 3: who comes after the folder was removed gets a number that none of those
-            // has who were there before.
+            // Milliseconds rather than 1, 2, 3, so that a process that joins after the folder was removed doesn't get the
+            // number of an earlier one.
             let next = max((taken.max() ?? 0) + 1, Int(monotonicNanoseconds() / 1_000_000))
             let endpoint = former.flatMap { taken.contains($0) ? nil : $0 } ?? next
             let place = place(of: endpoint)
@@ -150,7 +150,11 @@ package struct RoomDirectory: Sendable {
 
     /// The name is this process's until the claim is let go; `nil` while another process has it.
     func claim(_ user: String) throws(MediaGraphError) -> FileLock? {
-        try withLock { () throws(MediaGraphError) in try FileLock("\(path)/\(Self.fileName(user))\(Self.nameSuffix)") }
+        try withLock { () throws(MediaGraphError) in
+            // It may have been removed since this process entered.
+            try Self.prepare(path)
+            return try FileLock("\(path)/\(Self.fileName(user))\(Self.nameSuffix)")
+        }
     }
 
     /// Who has the room's share.
@@ -163,6 +167,7 @@ package struct RoomDirectory: Sendable {
 
     /// The file says who has it, and stays when nobody does.
     func claimShare(_ user: String) throws(MediaGraphError) -> ShareLock {
+        try Self.prepare(self.path)
         let path = "\(path)/\(Self.shareName)"
         guard let lock = try FileLock(path) else {
             return .held(by: (try? String(contentsOfFile: path, encoding: .utf8)) ?? "")
@@ -184,8 +189,8 @@ package struct RoomDirectory: Sendable {
                 .init(
                     path,
                     actual: holder.isEmpty
-                        ? "another program holds this lock, which every program takes to enter a room"
-                        : "process \(holder) holds this lock, and doesn't go on: continue it (kill -CONT \(holder)), or end it"
+                        ? "another program holds this lock and isn't responding; find it with `fuser \(path)`, then resume or end it"
+                        : "process \(holder) holds this lock and isn't responding; resume it (kill -CONT \(holder)) or end it"
                 ))
         }
         lock.write("\(getpid())")

@@ -26,6 +26,8 @@ final class RoomLink: Sendable {
         /// Streams of this process that others read.
         var forwarders: [StreamKey: StreamForwarder] = [:]
         var place: RoomDirectory.Place
+        /// Users whose names were lost with the room's folder.
+        var unclaimed: Set<String> = []
         /// What has been told of the room's folder, and holds.
         var trouble: String?
         var isStopped = false
@@ -55,8 +57,8 @@ final class RoomLink: Sendable {
             while true {
                 switch state.withLock({ $0.place.socket }).accept(timeout: Self.interval) {
                 case .connected(let socket): add(RoomPeer(socket, room: self))
-                case .stranger(let user):
-                    events.warn("user \(user) of this machine tried to connect, and was turned away")
+                case .refused(let user):
+                    events.warn("refused a connection from another user of this machine (uid \(user))")
                 case .nobody: break
                 case .closed: return
                 }
@@ -67,7 +69,7 @@ final class RoomLink: Sendable {
 
     /// Connects to those who came before. Who can't be reached now is tried again.
     private func lookAround() {
-        guard isAtHome() else { return }
+        guard ensureRegistered() else { return }
         let (endpoint, known) = state.withLock { state in
             (state.place.endpoint, state.strangers.union(state.peers.compactMap(\.endpoint)))
         }
@@ -78,41 +80,56 @@ final class RoomLink: Sendable {
         }
     }
 
-    /// Whether the room's folder is as this process found it, or could be made again. Where it isn't, the room hears of it once.
-    private func isAtHome() -> Bool {
+    /// Makes sure that others find this process and its users' names in the room's folder. False where they can't, of which the
+    /// room hears once.
+    private func ensureRegistered() -> Bool {
         let place = state.withLock { $0.place }
         do throws(MediaGraphError) {
-            if !directory.has(place) { try moveIn(from: place) }
+            if !directory.has(place) { try register(inPlaceOf: place) }
+            try claimNamesAgain()
             try directory.checkFolders()
             state.withLock { $0.trouble = nil }
             return true
         } catch {
-            tellOnce("programs that come now can't be met: \(error)")
+            tellOnce("can't connect to programs that join from now on: \(error)")
             return false
         }
     }
 
     /// The folder was removed under the processes that meet there, as a cleaner of temporary files does it: each makes its
-    /// part of it again, and takes its users' names again.
-    private func moveIn(from place: RoomDirectory.Place) throws(MediaGraphError) {
+    /// part of it again.
+    private func register(inPlaceOf place: RoomDirectory.Place) throws(MediaGraphError) {
         let new = try directory.enter(again: place.endpoint)
-        let (users, isStopped) = state.withLock { state in
-            if !state.isStopped { state.place = new }
-            return (state.users.keys.sorted(), state.isStopped)
+        let isStopped = state.withLock { state in
+            guard !state.isStopped else { return true }
+            state.place = new
+            state.unclaimed = Set(state.users.keys)
+            return false
         }
         guard !isStopped else {
             new.socket.close()
             return directory.leave(new.endpoint)
         }
         place.socket.close()
-        events.warn(
-            "its folder \(directory.path) was removed while programs were meeting there; it has been made again")
-        for user in users {
-            if let claim = try directory.claim(user) {
-                state.withLock { state in if state.users[user] != nil { state.users[user] = claim } }
-            } else {
-                events.warn(
-                    "another program has the name \(user) by now, which is used here: give one of them another name")
+        // At once, before somebody else takes them. One that can't be had is tried again.
+        defer { events.shareLockIsLost() }
+        try claimNamesAgain()
+        events.warn("the room's folder \(directory.path) was removed while in use; it has been recreated")
+    }
+
+    private func claimNamesAgain() throws(MediaGraphError) {
+        for user in state.withLock({ $0.unclaimed.sorted() }) {
+            let claim = try directory.claim(user)
+            // Who has left meanwhile needs none.
+            let isHere = state.withLock { state in
+                state.unclaimed.remove(user)
+                guard state.users[user] != nil else { return false }
+                if let claim { state.users[user] = claim }
+                return true
+            }
+            if !isHere { claim?.remove() }
+            if isHere, claim == nil {
+                events.warn("another program has meanwhile taken the name \"\(user)\"; rename one of the two users")
             }
         }
     }
@@ -330,6 +347,8 @@ protocol RoomLinkEvents: AnyObject, Sendable {
     func remoteStreamChanged(_ key: StreamKey, isOn: Bool)
     /// The room's users hear of a trouble.
     func warn(_ text: String)
+    /// The file that says who shares was removed.
+    func shareLockIsLost()
     func stream(_ key: StreamKey) -> RoomStream
     /// What of the stream's height is enough for those who read it here; `nil` where nobody does.
     func demand(for key: StreamKey) -> Resolution?

@@ -169,9 +169,9 @@ final class RoomPeer: Sendable {
         case .refused:
             stream.countLoss()
             return true
-        case .nonsense(let problem):
+        case .invalid(let problem):
             stream.countLoss()
-            stream.refuse(problem)
+            stream.refuseBuffer(problem)
             return true
         }
         if held <= Self.heldByReference {
