@@ -230,14 +230,14 @@ import Testing
             try Self.send(carols)
             #expect(waitUntil { log.all.count == count + 1 })
         }
-        #expect(
-            waitUntil {
-                warnings.all.contains {
-                    $0.contains("call.video_bob has nothing of bob: bob sends format=")
-                        && $0.hasSuffix(
-                            "what is linked to this pad takes format=GRAY8: put videoconvert ! videoscale in between")
-                }
-            }, "\(warnings.all)")
+        let isWarned = try await eventually {
+            warnings.all.contains {
+                $0.contains("call.video_bob has nothing of bob: bob sends format=")
+                    && $0.hasSuffix(
+                        "what is linked to this pad takes format=GRAY8: put videoconvert ! videoscale in between")
+            }
+        }
+        #expect(isWarned, "\(warnings.all)")
         for graph in [reader, bob, carol] { await graph.stop() }
     }
 
@@ -268,7 +268,8 @@ import Testing
         }
         let expected =
             "call.video_bob has nothing of bob: bob sends video/x-vp8, what is linked to this pad takes video/x-raw: put decodebin in between"
-        #expect(waitUntil { warnings.all.contains { $0.contains(expected) } }, "\(warnings.all)")
+        let isWarned = try await eventually { warnings.all.contains { $0.contains(expected) } }
+        #expect(isWarned, "\(warnings.all)")
         for graph in [reader, bob, carol] { await graph.stop() }
         #expect(warnings.all.count { $0.contains(expected) } == 1, "\(warnings.all)")
     }

@@ -51,19 +51,19 @@ import Testing
         }
 
         /// What she still gets of a stream that is as it should be.
-        func sees(_ other: OtherProcess) -> Bool {
+        func sees(_ other: OtherProcess) async throws -> Bool {
             let before = counts.pictures.load(ordering: .relaxed)
             other.begin(picture, pictureCaps)
-            return waitUntil {
+            return try await eventually {
                 other.send(picture, length: 384)
                 return counts.pictures.load(ordering: .relaxed) > before
             }
         }
 
-        func hears(_ other: OtherProcess) -> Bool {
+        func hears(_ other: OtherProcess) async throws -> Bool {
             let before = counts.blocks.load(ordering: .relaxed)
             other.begin(sound, soundCaps)
-            return waitUntil {
+            return try await eventually {
                 other.send(sound, length: 960)
                 return counts.blocks.load(ordering: .relaxed) > before
             }
@@ -158,11 +158,12 @@ import Testing
         let other = try OtherProcess(room: room)
         let alice = try Alice(room: room)
         try await alice.graph.start()
-        #expect(other.greet(["bob"]))
-        #expect(other.isRead(Self.picture) && other.isRead(Self.sound))
+        #expect(try await other.greet(["bob"]))
+        #expect(try await other.isRead(Self.picture))
+        #expect(try await other.isRead(Self.sound))
         lie.tell(other)
-        #expect(alice.sees(other))
-        #expect(alice.hears(other))
+        #expect(try await alice.sees(other))
+        #expect(try await alice.hears(other))
         await alice.graph.stop()
         other.leave()
         let told = await alice.allWarnings().filter { $0.contains("bob") }
@@ -202,8 +203,9 @@ import Testing
         let other = try OtherProcess(room: room)
         let alice = try Alice(room: room)
         try await alice.graph.start()
-        #expect(other.greet(["bob"]))
-        #expect(other.isRead(Self.picture) && other.isRead(Self.sound))
+        #expect(try await other.greet(["bob"]))
+        #expect(try await other.isRead(Self.picture))
+        #expect(try await other.isRead(Self.sound))
         let caps = [
             Self.pictureCaps, Self.soundCaps, "video/x-raw,format=NV12,width=1,height=1", "video/x-vp8,width=16",
             "video/x-raw,format=I420,width=32767,height=32767", "audio/x-raw,format=F64LE,rate=1,channels=64",
@@ -236,8 +238,8 @@ import Testing
                 }
             }
         }
-        #expect(alice.sees(other), "seed \(seed)")
-        #expect(alice.hears(other), "seed \(seed)")
+        #expect(try await alice.sees(other), "seed \(seed)")
+        #expect(try await alice.hears(other), "seed \(seed)")
         await alice.graph.stop()
         other.leave()
     }

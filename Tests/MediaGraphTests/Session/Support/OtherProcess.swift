@@ -28,8 +28,13 @@ final class OtherProcess: Sendable {
     }
 
     /// Waits for the connection, and says who is here.
-    func greet(_ users: [String]) -> Bool {
-        guard case .connected(let connected) = place.socket.accept(timeout: 60_000_000) else { return false }
+    func greet(_ users: [String]) async throws -> Bool {
+        var found: LocalSocket?
+        let isConnected = try await eventually {
+            if case .connected(let socket) = place.socket.accept(timeout: 0) { found = socket }
+            return found != nil
+        }
+        guard isConnected, let connected = found else { return false }
         socket.withLock { $0 = connected }
         NativeThread("other-process") { [read] in
             while let (bytes, descriptor) = connected.receive() {
@@ -41,7 +46,7 @@ final class OtherProcess: Sendable {
         return true
     }
 
-    func isRead(_ key: StreamKey) -> Bool { waitUntil { read.all.contains(key) } }
+    func isRead(_ key: StreamKey) async throws -> Bool { try await eventually { read.all.contains(key) } }
 
     func say(_ message: PeerMessage) { say(message.bytes) }
 
