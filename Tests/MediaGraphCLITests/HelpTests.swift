@@ -101,6 +101,13 @@ import Testing
         #expect(waiting.waits { $0.output.contains("\"end\"") }, "\(waiting.errors)")
         _ = waiting.end()
         for line in waiting.output.split(separator: "\n") { try add(line) }
+        // And a file that lacks a stream.
+        let sound = folder.url.appendingPathComponent("sound.wav").path
+        _ = try Program.run("run", "--quiet", "audiotestsrc num-buffers=2 ! wavenc ! filesink location=\"\(sound)\"")
+        let silent = try Program.run(
+            "run", "--json", "filesrc location=\"\(sound)\" ! decodebin ! videoconvert ! fakesink")
+        #expect(silent.status == 3, "\(silent)")
+        for line in silent.output.split(separator: "\n") { try add(line) }
         #expect(Set(seen.keys) == Set(JSONEvent.allCases.map(\.rawValue)), "\(seen.keys)")
         let help = try Program.run("help", "run", environment: ["COLUMNS": "80"]).output
         for event in JSONEvent.allCases {

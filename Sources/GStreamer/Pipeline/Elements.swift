@@ -1,11 +1,14 @@
 import CGStreamer
 
 extension Element {
+    /// Whether it holds other elements (`GstBin`).
+    public var isBin: Bool {
+        g_type_check_instance_is_a(raw.assumingMemoryBound(to: GTypeInstance.self), gst_bin_get_type()) != 0
+    }
+
     /// A bin's sources, and the bins in it that hold some; none for any other element.
     public var sources: [Element] {
-        guard
-            g_type_check_instance_is_a(raw.assumingMemoryBound(to: GTypeInstance.self), gst_bin_get_type()) != 0
-        else { return [] }
+        guard isBin else { return [] }
         return collect(gst_bin_iterate_sources(raw.assumingMemoryBound(to: GstBin.self)))
     }
 

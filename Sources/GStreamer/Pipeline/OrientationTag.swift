@@ -64,27 +64,6 @@ extension Pad {
         }
         return false
     }
-
-    /// The pads on the other side of the element, or of the bin's border.
-    private var internalLinks: [Pad] {
-        guard let iterator = gst_pad_iterate_internal_links(pad) else { return [] }
-        defer { gst_iterator_free(iterator) }
-        var links: [Pad] = []
-        var value = GValue()
-        while true {
-            switch gst_iterator_next(iterator, &value) {
-            case GST_ITERATOR_OK:
-                if let pad = g_value_get_object(&value) { links.append(Pad(retaining: pad)) }
-                g_value_reset(&value)
-            case GST_ITERATOR_RESYNC:
-                links = []
-                gst_iterator_resync(iterator)
-            default:
-                if value.g_type != 0 { g_value_unset(&value) }
-                return links
-            }
-        }
-    }
 }
 
 extension Element {

@@ -116,25 +116,4 @@ public final class Pad: ObjectReference, @unchecked Sendable {
         guard !sinks.isEmpty else { return feeder.sendsInPaused }
         return sinks.allSatisfy { $0.isFedInPaused(behindQueue: behindQueue, depth: depth + 1) }
     }
-
-    /// The child's pad that this one stands for, in however many bins; itself where it stands for none.
-    private var innermost: Pad {
-        var pad = self
-        while g_type_check_instance_is_a(pad.raw.assumingMemoryBound(to: GTypeInstance.self), gst_ghost_pad_get_type())
-            != 0,
-            let target = gst_ghost_pad_get_target(pad.raw.assumingMemoryBound(to: GstGhostPad.self))
-        {
-            pad = Pad(taking: target)
-        }
-        return pad
-    }
-
-    /// The bin's pad of which this one is the inner side.
-    private var outside: Pad? {
-        guard
-            g_type_check_instance_is_a(raw.assumingMemoryBound(to: GTypeInstance.self), gst_proxy_pad_get_type()) != 0,
-            let outer = gst_proxy_pad_get_internal(raw.assumingMemoryBound(to: GstProxyPad.self))
-        else { return nil }
-        return Pad(taking: UnsafeMutableRawPointer(outer).assumingMemoryBound(to: GstPad.self))
-    }
 }

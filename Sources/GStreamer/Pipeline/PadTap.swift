@@ -125,7 +125,16 @@ extension Pad {
     @discardableResult
     public func sendEndOfStream() -> Bool { gst_pad_send_event(pad, gst_event_new_eos()) != 0 }
 
-    /// The same, unless somebody is just feeding it: then false, since that may last.
+    /// Sends a stream with nothing in it into a sink pad that nobody feeds. Blocks where what is behind it keeps an end until it plays.
+    public func sendEmptyStream() {
+        var segment = GstSegment()
+        gst_segment_init(&segment, GST_FORMAT_TIME)
+        gst_pad_send_event(pad, gst_event_new_stream_start("empty-\(name)"))
+        gst_pad_send_event(pad, gst_event_new_segment(&segment))
+        sendEndOfStream()
+    }
+
+    /// The same as `sendEndOfStream`, unless somebody is just feeding it: then false, since that may last.
     public func trySendEndOfStream() -> Bool {
         guard g_rec_mutex_trylock(&pad.pointee.stream_rec_lock) != 0 else { return false }
         defer { g_rec_mutex_unlock(&pad.pointee.stream_rec_lock) }

@@ -4,7 +4,7 @@ import Foundation
 /// Who brings and who waits for a first buffer in PAUSED.
 extension Element {
     /// Whether buffers leave one thread's side of it on another's.
-    var isQueue: Bool { ["queue", "queue2", "multiqueue"].contains(factoryName) }
+    public var isQueue: Bool { ["queue", "queue2", "multiqueue"].contains(factoryName) }
 
     /// Whether it is a source that sends by itself as soon as it is in PAUSED.
     var sendsInPaused: Bool {
@@ -66,9 +66,7 @@ extension Element {
 
     /// Whether its bin has heard that it changes its state by itself (ASYNC_START), and not yet that it has (ASYNC_DONE).
     fileprivate var isChangingByItself: Bool {
-        guard let parent,
-            g_type_check_instance_is_a(parent.raw.assumingMemoryBound(to: GTypeInstance.self), gst_bin_get_type()) != 0
-        else { return false }
+        guard let parent, parent.isBin else { return false }
         let bin = parent.raw.assumingMemoryBound(to: GstBin.self)
         g_mutex_lock(&parent.object.pointee.lock)
         defer { g_mutex_unlock(&parent.object.pointee.lock) }

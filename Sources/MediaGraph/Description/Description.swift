@@ -87,7 +87,11 @@ public struct Description: Sendable {
             }
         }
         // For GStreamer these are no errors.
-        if isComplete { problems += UnlinkedCheck.problems(in: context) + TeeCheck.problems(in: context) }
+        if isComplete {
+            problems +=
+                UnlinkedCheck.problems(in: context) + TeeCheck.problems(in: context)
+                + PrerollCheck.problems(in: context)
+        }
         let elements = Self.described(parsed, locator)
         let additional = additionalChecks.flatMap { $0.problems(among: elements) }
         return Self.inOrder(problems, locator, additional)

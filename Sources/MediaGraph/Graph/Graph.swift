@@ -23,6 +23,7 @@ public final class Graph: Sendable {
     let streams = WeakStreams()
     let stock = StockNodes()
     private let outputFiles = OutputFiles()
+    let sinkCounters = SinkCounters()
     private let screens = ScreenCaptures()
     private let screenLosses: ScreenLosses
     /// It is live: each sink plays as soon as it has its first buffer.
@@ -114,6 +115,7 @@ public final class Graph: Sendable {
         guard state.withLock({ $0.isStarting(run) }) else { return }
         guard stock.willStart(pipeline) else { return }
         outputFiles.open(in: pipeline)
+        sinkCounters.begin(in: pipeline)
         if screens.begin(in: pipeline) {
             // A window that was asked for is there, or nothing is captured.
             guard pipeline.setState(.ready) != .failure, screens.choose() else {
@@ -258,6 +260,7 @@ public final class Graph: Sendable {
                     stock.willStop()
                     pipeline.setState(.null)
                     outputFiles.close()
+                    sinkCounters.end(in: pipeline)
                     stock.stopped()
                     state.withLock { $0.stopped(run) }
                 }
@@ -293,10 +296,16 @@ public final class Graph: Sendable {
             let isOutlived = message.source.map { listener.withLock { $0 }?.outlives($0) ?? false } ?? false
             if isOutlived { tell(.warning(failure)) } else { finish(.failed(failure)) }
         case .warning(let report):
-            let explanation = pipeline.explanation(ofDelayedLink: report.debug)
-            tell(.warning(ElementFailure(message, report, explanation: explanation)))
+            guard let missing = pipeline.missingStream(of: report.debug) else {
+                return tell(.warning(ElementFailure(message, report)))
+            }
+            pipeline.endBranch(of: missing)
+            tell(.missingStream(missing))
         case .asyncDone: if message.sourceName == pipeline.name { outputFiles.allowWriting() }
         case .latency: recalculateLatency()
+        // Some sinks are made while the graph runs, as by `autovideosink`.
+        case .stateChanged(.null, .ready) where message.sourceName != pipeline.name:
+            if let element = message.source { sinkCounters.watch(element) }
         // What a flush has taken out of PLAYING goes back by itself.
         case .stateChanged(let old, .paused) where old != .paused && message.sourceName != pipeline.name:
             guard playsAlone.load(ordering: .acquiring) else { break }
@@ -333,7 +342,9 @@ public final class Graph: Sendable {
     public func requestEndOfStream() {
         control.async { [self] in
             // A session that only waits for others has none, nor has a speaker that nobody is linked to.
-            if pipeline.sources.isEmpty { finish(.endOfStream) } else { stock.endStream(of: pipeline) }
+            guard !pipeline.sources.isEmpty else { return finish(.endOfStream) }
+            // A source takes it when what it is just sending has been taken, which may be never: a stop mustn't wait behind that.
+            DispatchQueue(label: "mediagraph.end").async { [self] in stock.endStream(of: pipeline) }
         }
     }
 

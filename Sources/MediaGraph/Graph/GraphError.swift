@@ -44,8 +44,7 @@ public struct ElementFailure: Error, Sendable, CustomStringConvertible {
     /// Where one of MediaGraph's own nodes says it, or it is a device's: the error itself.
     public let cause: MediaGraphError?
 
-    /// `explanation` says it better than the element's own text.
-    init(_ message: Message, _ report: Message.Report, explanation: String? = nil) {
+    init(_ message: Message, _ report: Message.Report) {
         element = message.sourceName
         factory = message.sourceFactory
         let cause = report.details.flatMap { MediaGraphError(details: $0) }
@@ -54,7 +53,7 @@ public struct ElementFailure: Error, Sendable, CustomStringConvertible {
             device = message.source.flatMap { DeviceFailure.error(report, of: $0) }
         }
         error =
-            (explanation ?? device?.description).map {
+            (device?.description).map {
                 GLibError(domain: report.error.domain, code: report.error.code, message: $0)
             } ?? report.error
         debug = report.debug

@@ -22,6 +22,8 @@ public enum GraphEvent: Sendable {
     case deviceLost(node: String, device: String, at: ClockTime, reason: String)
     /// It is back; what lies between the two running times is missing.
     case deviceBack(node: String, device: String, lostAt: ClockTime, backAt: ClockTime)
+    /// The input lacks a stream that a branch waits for; the branch ends with nothing in it.
+    case missingStream(MissingStream)
     case warning(ElementFailure)
     /// A late buffer, as an element reported it.
     case qualityOfService(element: String, jitter: Int64, processed: UInt64, dropped: UInt64)

@@ -8,6 +8,8 @@ public struct ElementProgress: Sendable, Hashable {
     public let isNode: Bool
     /// What `counts.frames` counts: pictures, blocks of audio, or a muxer's buffers, say.
     public let unit: Unit
+    /// Whether a branch of the graph ends in it.
+    public let isSink: Bool
     public var counts: NodeCounts
 
     public enum Unit: String, Sendable { case frames, buffers, blocks }
@@ -23,17 +25,23 @@ extension Graph {
                 // A node's parts are its own business.
                 guard !isPartOfNode(element) else { return nil }
                 return ElementProgress(
-                    name: element.name, factory: factory, isNode: true, unit: unit(of: element, factory), counts: counts
-                )
+                    name: element.name, factory: factory, isNode: true, unit: unit(of: element, factory),
+                    isSink: endsBranch(element, factory), counts: counts)
             }
             // A bin such as autovideosink may give the counts of the sink inside it for its own: once is enough.
-            guard element.isSink, let counts = NodeCounts(ofSink: element), let shown = owner(ofSink: element),
+            guard let counts = NodeCounts(ofSink: element, arrived: sinkCounters.count(of: element)),
+                let shown = owner(ofSink: element),
                 named.insert(shown.name).inserted
             else { return nil }
             return ElementProgress(
                 name: shown.name, factory: shown.factoryName ?? factory, isNode: false, unit: unit(of: element),
-                counts: counts)
+                isSink: true, counts: counts)
         }
+    }
+
+    private func endsBranch(_ node: Element, _ factory: String) -> Bool {
+        let ends = [RawDataPipeElement.declaration.factoryName, VirtualSpeakerElement.declaration.factoryName]
+        return ends.contains(factory) && node.staticPad("src")?.isLinked != true
     }
 
     private func unit(of node: Element, _ factory: String) -> ElementProgress.Unit {
@@ -59,7 +67,7 @@ extension Graph {
     }
 
     /// What the description calls a sink: autovideosink makes others inside itself. `nil` for a part of a node.
-    private func owner(ofSink sink: Element) -> Element? {
+    func owner(ofSink sink: Element) -> Element? {
         guard !isPartOfNode(sink) else { return nil }
         return bins(around: sink).last { $0.typeName != "GstBin" } ?? sink
     }
@@ -71,14 +79,12 @@ extension Graph {
 }
 
 extension NodeCounts {
-    /// From GstBaseSink's own statistics.
-    fileprivate init?(ofSink element: Element) {
-        guard let stats = try? element.property("stats", as: Structure.self), stats.fieldNames.contains("rendered")
-        else {
-            return nil
-        }
+    /// From what has arrived at a stock sink's pads, and GstBaseSink's own statistics of what it hasn't rendered.
+    fileprivate init?(ofSink element: Element, arrived: UInt64?) {
+        guard let arrived else { return nil }
         self.init()
-        frames = stats["rendered"] ?? 0
-        dropped = stats["dropped"] ?? 0
+        let stats = try? element.property("stats", as: Structure.self)
+        dropped = min(arrived, stats?["dropped"] ?? 0)
+        frames = arrived - dropped
     }
 }

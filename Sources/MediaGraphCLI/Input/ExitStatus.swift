@@ -8,6 +8,8 @@ enum ExitStatus: Sendable, Equatable {
     case failure
     /// The description is wrong, or what the command line names (a file, a library, an element) isn't there.
     case wrongInput
+    /// The graph came to its end, but the input lacked a stream that a branch waited for.
+    case missingStream
     /// It was stopped before its streams had ended by this signal, as shells count: 128 and the signal's number. SIGPIPE
     /// stands for a reader of standard output that went away.
     case stopped(signal: CInt)
@@ -17,6 +19,7 @@ enum ExitStatus: Sendable, Equatable {
         case .success: 0
         case .failure: 1
         case .wrongInput: 2
+        case .missingStream: 3
         case .stopped(let signal): 128 + signal
         }
     }

@@ -3,7 +3,7 @@ import MediaGraph
 /// What the lines of `run --json` are, by their "event"; the help's list is made of it.
 enum JSONEvent: String, Codable, CaseIterable, Sendable {
     case start, progress, status, alpha, joined, left, stream, refused
-    case format, lost, back
+    case format, lost, back, missing
     case control, message, warning, error, diagnostic, finishing, end
 
     /// The fields, and where they don't say it, when it comes.
@@ -20,6 +20,7 @@ enum JSONEvent: String, Codable, CaseIterable, Sendable {
         case .format: "node, device, format: which of the device's formats was picked"
         case .lost: "node, device, lostAt (seconds), reason: a device has gone"
         case .back: "node, device, lostAt, backAt, gap (seconds): it is back"
+        case .missing: "element, sink, message: a stream that a branch waits for; the branch ends"
         case .control: "command, node, property, value (fields of a structure) or error: the answer to a line"
         case .message: "element, message, fields: posted by an element"
         case .warning: "element, factory, message, detail"

@@ -68,6 +68,13 @@ struct JSONReporter: RunReporter {
         var fields: [String: JSONValue]
     }
 
+    private struct MissingStreamEvent: Encodable {
+        var event = JSONEvent.missing
+        var element: String
+        var sink: String
+        var message: String
+    }
+
     private struct Finishing: Encodable {
         var event = JSONEvent.finishing
         var reason: StopReason
@@ -92,7 +99,7 @@ struct JSONReporter: RunReporter {
         print(Start(title: title, nodes: rows.map { Node(name: $0.name, element: $0.element) }))
     }
 
-    mutating func starting(_ delay: RunFailure) {
+    mutating func delayed(_ delay: RunFailure) {
         print(
             ProblemEvent(event: .warning, element: delay.element, factory: delay.factory, message: delay.message))
     }
@@ -124,6 +131,8 @@ struct JSONReporter: RunReporter {
                     event: .warning, element: warning.element, factory: warning.factory,
                     message: warning.error.message,
                     detail: warning.detail.isEmpty ? nil : warning.detail))
+        case .missingStream(let missing):
+            print(MissingStreamEvent(element: missing.source, sink: missing.sink, message: missing.reason))
         case .element(let name, let structure):
             print(ElementMessage(element: name, message: structure.name, fields: JSONValue.fields(of: structure)))
         case .stateChanged, .qualityOfService, .buffering, .ended: break
@@ -143,6 +152,7 @@ struct JSONReporter: RunReporter {
     }
 
     mutating func end(_ summary: RunSummary) {
+        if let warning = summary.emptySinkWarning { print(ProblemEvent(event: .warning, message: warning)) }
         let sample = summary.sample
         print(
             End(

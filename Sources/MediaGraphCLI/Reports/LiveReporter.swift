@@ -54,11 +54,20 @@ struct LiveReporter: RunReporter {
         area.draw(lines.map(\.text), widths: lines.map(\.width))
     }
 
+    mutating func delayed(_ delay: RunFailure) {
+        area.clear()
+        report.warning(delay.text)
+        draw()
+    }
+
     mutating func event(_ event: GraphEvent) {
         switch event {
         case .warning(let warning):
             area.clear()
             report.warning("\(warning)")
+        case .missingStream(let missing):
+            area.clear()
+            report.warning("\(missing)")
         case .element(let name, let structure) where levels.add(name, structure):
             // Drawn with the next sample: there may be hundreds in a second.
             return
@@ -102,6 +111,7 @@ struct LiveReporter: RunReporter {
         area.release()
         guard summary.status == .success || summary.sample.time > 0 else { return }
         StandardStreams.printError("  \(style.paint(summary.text, summary.status == .success ? .good : .dim))")
+        report.emptySinks(of: summary)
     }
 
     mutating func release() { area.release() }

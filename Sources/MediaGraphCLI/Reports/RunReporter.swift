@@ -6,8 +6,8 @@ protocol RunReporter: Sendable {
     var interval: Double { get }
     /// The graph is about to start.
     mutating func begin(_ title: String, _ rows: [ProgressSample.Row], _ subscriptions: [SessionSubscriptions])
-    /// It hasn't started for a while.
-    mutating func starting(_ delay: RunFailure)
+    /// It hasn't started for a while, or a part of it gets nothing.
+    mutating func delayed(_ delay: RunFailure)
     mutating func progress(_ sample: ProgressSample)
     mutating func event(_ event: GraphEvent)
     /// The graph was told something while it runs.
@@ -24,7 +24,7 @@ protocol RunReporter: Sendable {
 
 extension RunReporter {
     var hasReader: Bool { true }
-    mutating func starting(_ delay: RunFailure) { DiagnosticReport().warning(delay.text) }
+    mutating func delayed(_ delay: RunFailure) { DiagnosticReport().warning(delay.text) }
     mutating func release() {}
     mutating func control(_ reply: ControlReply) { DiagnosticReport().control(reply) }
 }
@@ -37,11 +37,15 @@ struct QuietReporter: RunReporter {
     mutating func begin(_ title: String, _ rows: [ProgressSample.Row], _ subscriptions: [SessionSubscriptions]) {}
     mutating func progress(_ sample: ProgressSample) {}
     mutating func event(_ event: GraphEvent) {
-        if case .warning(let warning) = event { report.warning("\(warning)") }
+        switch event {
+        case .warning(let warning): report.warning("\(warning)")
+        case .missingStream(let missing): report.warning("\(missing)")
+        default: break
+        }
     }
     mutating func finishing(_ reason: StopReason) {}
     mutating func failed(_ failure: RunFailure) { report.failed(failure) }
-    mutating func end(_ summary: RunSummary) {}
+    mutating func end(_ summary: RunSummary) { report.emptySinks(of: summary) }
 }
 
 /// Lines for a log or a pipe: one a second, on standard error.
@@ -57,6 +61,7 @@ struct LineReporter: RunReporter {
     mutating func event(_ event: GraphEvent) {
         switch event {
         case .warning(let warning): report.warning("\(warning)")
+        case .missingStream(let missing): report.warning("\(missing)")
         case .element(let name, let structure) where showsMessages: report.message(name, structure)
         default:
             guard let line = SessionRoster.logLine(event) ?? DeviceNews.line(event) else { return }
@@ -72,6 +77,7 @@ struct LineReporter: RunReporter {
         guard summary.status == .success || summary.sample.time > 0 else { return }
         progress(summary.sample)
         StandardStreams.printError(summary.text)
+        report.emptySinks(of: summary)
     }
 }
 
@@ -79,6 +85,12 @@ extension DiagnosticReport {
     /// `level0: level, endtime=…`
     func message(_ element: String, _ structure: Structure) {
         StandardStreams.printError(TextWidth.printable("\(element): \(structure)"))
+    }
+
+    /// After the summary, so that they aren't overlooked.
+    func emptySinks(of summary: RunSummary) {
+        guard let warning = summary.emptySinkWarning else { return }
+        self.warning(warning)
     }
 
     func failed(_ failure: RunFailure) {

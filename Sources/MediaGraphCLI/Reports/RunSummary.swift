@@ -77,6 +77,14 @@ struct RunSummary: Sendable {
         if reason == .forced { parts.append("stopped before its streams had ended") }
         return parts.joined(separator: " · ")
     }
+
+    /// Where a branch's end got nothing at all, although the graph was running.
+    var emptySinkWarning: String? {
+        let names = sample.time > 0 ? sample.rows.filter { $0.isSink && $0.frames + $0.dropped == 0 }.map(\.name) : []
+        guard let last = names.last else { return nil }
+        let all = names.count == 1 ? last : names.dropLast().joined(separator: ", ") + " and " + last
+        return "nothing arrived at \(all)"
+    }
 }
 
 /// What failed, as every report shows it.
@@ -92,8 +100,12 @@ struct RunFailure: Sendable {
     var incompleteFiles: [String] = []
 
     /// A start or a stop that doesn't return; `elements` are those that it waits for.
-    init(hangingIn elements: [(name: String, factory: String?)], isStarting: Bool) {
+    init(hangingIn elements: [(name: String, factory: String?)], isStarting: Bool, because cause: Standstill? = nil) {
         self.init(elements, "hangs while \(isStarting ? "starting" : "stopping")")
+        if let cause {
+            text += ": \(cause)"
+            return
+        }
         guard !isStarting else { return }
         if let factory, let family = DeviceFamily(factory) {
             let isSource = ElementFactoryInfo.find(factory)?.padTemplates.contains { $0.direction == .source } ?? false
@@ -118,10 +130,23 @@ struct RunFailure: Sendable {
         (element, factory) = (elements.first?.name, elements.first?.factory)
     }
 
+    /// A sink that gets nothing.
+    init(_ standstill: Standstill) {
+        text = "\(standstill)"
+        message = text
+        element = standstill.sink
+    }
+
     /// Streams that were asked to end and didn't.
-    init(notEndedWithin limit: Duration) {
+    init(notEndedWithin limit: Duration, because cause: Standstill?) {
         message = "its streams didn't end within \(limit.components.seconds) s of being asked to"
-        text = message + Self.advice
+        text = message + (cause.map { ": \($0)" } ?? Self.advice)
+    }
+
+    /// A graph that was stopped before it was running.
+    init(_ stopped: GraphError, because cause: Standstill?) {
+        self.init(stopped)
+        if let cause { text += ": \(cause)" }
     }
 
     private static let advice = """

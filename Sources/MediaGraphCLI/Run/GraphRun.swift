@@ -18,7 +18,7 @@ struct GraphRun {
     static let finishLimit = Duration.seconds(5)
     /// The same before the graph is PLAYING, when hardly anything flows that could be cut off.
     static let startLimit = Duration.seconds(1)
-    /// How long a start may take without a word.
+    /// How long a start, or a sink's first buffer, may take without a word.
     static let startPatience = Duration.seconds(3)
     /// How long other branches' files have to be finished behind an error.
     static let fileLimit = Duration.seconds(1)
@@ -84,9 +84,11 @@ struct GraphRun {
             let timer = monitor.started()
             listen(monitor)
             let endAlarm = alarm(plus: .zero, requester)
+            let standstills = tellStandstills(monitor)
             defer {
                 timer.cancel()
                 endAlarm?.cancel()
+                standstills.cancel()
             }
             return .success(try await graph.waitUntilEnd())
         } catch {
@@ -94,13 +96,27 @@ struct GraphRun {
         }
     }
 
-    /// Who waits for a start wants to know for what.
+    /// Says what a start waits for that takes long.
     private func tellDelay(_ monitor: RunMonitor) -> Task<Void, any Error> {
         Task { [graph] in
             try await Task.sleep(for: Self.startPatience)
             let elements = graph.elementsChangingState
-            // A file's first frames may take their time.
-            if !elements.isEmpty { monitor.starting(RunFailure(startingIn: elements, for: Self.startPatience)) }
+            let standstills = graph.standstills
+            if !elements.isEmpty || standstills.isEmpty {
+                monitor.delayed(RunFailure(startingIn: elements, for: Self.startPatience))
+                return
+            }
+            // A sink without an explanation may wait for another that has one.
+            let explained = standstills.filter(\.isExplained)
+            for standstill in explained.isEmpty ? standstills : explained { monitor.delayed(RunFailure(standstill)) }
+        }
+    }
+
+    /// Says which sinks of a graph that plays get nothing, where it is known why: somebody whose stream a sink plays may come later.
+    private func tellStandstills(_ monitor: RunMonitor) -> Task<Void, any Error> {
+        Task { [graph] in
+            try await Task.sleep(for: Self.startPatience)
+            for standstill in graph.standstills where standstill.isExplained { monitor.delayed(RunFailure(standstill)) }
         }
     }
 
@@ -128,15 +144,23 @@ struct GraphRun {
     }
 
     /// Waits for the first request to end, and ends the streams; by force when they don't end in time.
-    private func finish(at requests: AsyncStream<StopReason>, _ monitor: RunMonitor) async -> StopReason? {
+    private func finish(at requests: AsyncStream<StopReason>, _ monitor: RunMonitor) async -> StopRequest? {
         for await reason in requests {
             monitor.finishing(reason)
             graph.requestEndOfStream()
-            do { try await waitForStreams() } catch { return reason }
-            await forceStop(reason, monitor)
-            return reason
+            do { try await waitForStreams() } catch { return StopRequest(reason: reason) }
+            // The stop takes it away.
+            let cause = graph.standstills.first(where: \.isExplained)
+            await forceStop(reason, because: cause, monitor)
+            return StopRequest(reason: reason, cause: cause)
         }
         return nil
+    }
+
+    private struct StopRequest {
+        var reason: StopReason
+        /// Why the streams didn't end in time.
+        var cause: Standstill?
     }
 
     /// Throws when they have ended.
@@ -148,12 +172,12 @@ struct GraphRun {
         try await Task.sleep(for: Self.finishLimit)
     }
 
-    private func forceStop(_ reason: StopReason, _ monitor: RunMonitor) async {
+    private func forceStop(_ reason: StopReason, because cause: Standstill?, _ monitor: RunMonitor) async {
         let isStarting = graph.isStarting
         // A change of state that hangs can't be called off, and the stop waits behind it.
         let watchdog = Task { [graph] in
             try await Task.sleep(for: Self.stopLimit)
-            let hang = RunFailure(hangingIn: graph.elementsChangingState, isStarting: isStarting)
+            let hang = RunFailure(hangingIn: graph.elementsChangingState, isStarting: isStarting, because: cause)
             monitor.giveUp(hang, Self.status(ofForced: reason))
         }
         // What hangs may hold up the counters too, which are at zero before the graph runs.
@@ -168,19 +192,25 @@ struct GraphRun {
 
     /// Tells how it ended, before the graph is stopped and its counters are gone.
     private func report(
-        _ end: Result<GraphEnd, GraphError>, request: StopReason?, to monitor: RunMonitor
+        _ end: Result<GraphEnd, GraphError>, request: StopRequest?, to monitor: RunMonitor
     ) async -> ExitStatus {
         let error: GraphError
         switch end {
         case .success(.endOfStream):
-            await monitor.end(request ?? .endOfStream, .success)
-            return .success
+            let status = await monitor.lacksStream ? ExitStatus.missingStream : .success
+            await monitor.end(request?.reason ?? .endOfStream, status)
+            return status
         case .success(.stopped), .failure(.stopped):
-            let status = Self.status(ofForced: request)
+            let status = Self.status(ofForced: request?.reason)
             // Its time was over before it was running: that has to be said.
             var failure: RunFailure?
-            if case .failure(let stopped) = end, status == .failure { failure = RunFailure(stopped) }
-            if case .success = end, request != nil { failure = RunFailure(notEndedWithin: Self.finishLimit) }
+            let cause = request?.cause
+            if case .failure(let stopped) = end, status == .failure || cause != nil {
+                failure = RunFailure(stopped, because: cause)
+            }
+            if case .success = end, request != nil {
+                failure = RunFailure(notEndedWithin: Self.finishLimit, because: cause)
+            }
             await monitor.end(.forced, status, failure: failure)
             return status
         case .success(.failed(let failure)): error = .failed(failure)

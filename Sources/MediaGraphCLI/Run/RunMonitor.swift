@@ -19,6 +19,7 @@ final class RunMonitor: Sendable {
         var frozen: [ElementProgress]?
         var isFinishing = false
         var isOver = false
+        var lacksStream = false
 
         /// Seconds since then.
         var time: Double? {
@@ -50,10 +51,10 @@ final class RunMonitor: Sendable {
         }
     }
 
-    /// Whoever has asked for the end hears anyway what it waits for.
-    func starting(_ delay: RunFailure) {
+    /// A user who has asked for the end hears anyway what it waits for.
+    func delayed(_ delay: RunFailure) {
         queue.async { [self] in
-            update { if !$0.isFinishing, $0.began == nil { $0.reporter.starting(delay) } }
+            update { if !$0.isFinishing { $0.reporter.delayed(delay) } }
         }
     }
 
@@ -86,7 +87,23 @@ final class RunMonitor: Sendable {
         }
     }
 
-    func event(_ event: GraphEvent) { queue.async { [self] in update { $0.reporter.event(event) } } }
+    func event(_ event: GraphEvent) {
+        queue.async { [self] in
+            update { state in
+                if case .missingStream = event { state.lacksStream = true }
+                state.reporter.event(event)
+            }
+        }
+    }
+
+    /// Whether the input lacked a stream, by all events that it was given.
+    var lacksStream: Bool {
+        get async {
+            await withCheckedContinuation { continuation in
+                queue.async { [self] in continuation.resume(returning: state.withLock { $0.lacksStream }) }
+            }
+        }
+    }
 
     func control(_ reply: ControlReply) { queue.async { [self] in update { $0.reporter.control(reply) } } }
 

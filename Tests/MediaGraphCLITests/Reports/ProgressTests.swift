@@ -40,7 +40,7 @@ import Testing
         (counts.frames, counts.lateness) = (10, -5_000_000)
         var meter = ProgressMeter()
         meter.add(
-            [ElementProgress(name: "ears", factory: "virtualspeaker", isNode: true, unit: .buffers, counts: counts)],
+            [ElementProgress(name: "ears", factory: "virtualspeaker", isNode: true, unit: .buffers, isSink: true, counts: counts)],
             at: 1)
         #expect(meter.sample(at: 1).rows[0].latencyMilliseconds == 0)
         #expect(meter.latencies.summary == .init(p50: 0, p99: 0))

@@ -62,6 +62,27 @@ import Testing
         #expect(warning.element == "reader" && warning.message == "is still starting after 3 s")
     }
 
+    @Test(
+        "GR-12 a graph that never plays says why while it waits, and again when it is stopped",
+        arguments: ["--json", "--quiet"])
+    func standstill(format: String) throws {
+        let program = try LiveProgram(
+            "run", format,
+            "videotestsrc ! tee name=t t. ! queue ! valve name=v drop=true ! fakesink name=a "
+                + "t. ! queue ! fakesink")
+        let text = "a has had no first buffer: v is closed. Set drop=false on it, or async=false on a"
+        #expect(program.waits { ($0.output + $0.errors).contains(text) })
+        program.send(SIGINT)
+        #expect(program.end() == 130)
+        guard format == "--json" else {
+            let error = "error: the graph was stopped before it was running: \(text)"
+            #expect(program.errors.contains(error), "\(program.errors)")
+            return
+        }
+        let warning = try #require(try RunEvent.all(program.output).first { $0.event == "warning" })
+        #expect(warning.element == "a" && warning.message?.hasPrefix(text) == true)
+    }
+
     @Test("GR-3 --duration ends a graph that never starts, as a failure")
     func duration() throws {
         let folder = TemporaryFolder()
@@ -77,7 +98,7 @@ import Testing
     @Test("GR-3 streams that don't end when they are asked to: that is said, with what to do")
     func unended() throws {
         let program = try LiveProgram(
-            "run", "--quiet", "--duration", "1ms", "videotestsrc is-live=true ! valve drop=true ! fakesink async=false")
+            "run", "--quiet", "--duration", "1ms", "videotestsrc ! queue ! identity sleep-time=1000000 ! fakesink")
         #expect(program.end() == 1)
         let errors = program.errors
         let told = "error: its streams didn't end within 5 s of being asked to: files may be incomplete"

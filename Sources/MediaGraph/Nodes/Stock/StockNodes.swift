@@ -118,17 +118,13 @@ final class StockNodes: Sendable {
     }
 
     /// Ends the stream at the graph's sources. A looked-up appsrc ends behind what its gate holds: an event of its own would
-    /// overtake that.
+    /// overtake that. Each source by itself: a bin that is sent the end holds its state until all have taken it, and a stop waits.
     func endStream(of bin: Element) {
         let gates = state.withLock { $0.sources.mapValues(\.gate) }
-        guard !gates.isEmpty else {
-            bin.sendEndOfStream()
-            return
-        }
         for source in bin.sources {
             if let gate = gates[source] {
                 gate.endOfStreamRequested()
-            } else if gates.keys.contains(where: { $0.isInside(source) }) {
+            } else if source.typeName == "GstBin" || gates.keys.contains(where: { $0.isInside(source) }) {
                 endStream(of: source)
             } else {
                 source.sendEndOfStream()

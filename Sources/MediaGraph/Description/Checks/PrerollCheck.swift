@@ -1,0 +1,76 @@
+import GStreamer
+
+/// What keeps a graph from ever playing that isn't live: it plays once each sink has its first buffer. Only for a graph all of
+/// whose sources are known not to be live.
+enum PrerollCheck {
+    static func problems(in context: CheckContext) -> [Problem] {
+        guard let graph = DescribedBranches(context), isKnownNotToBeLive(graph) else { return [] }
+        return context.factories.sorted { $0.key < $1.key }.compactMap { index, factory in
+            switch factory.name {
+            case "valve": closedValve(index, graph)
+            case "tee": lookAhead(behind: index, graph)
+            default: nil
+            }
+        }
+    }
+
+    private static func isKnownNotToBeLive(_ graph: DescribedBranches) -> Bool {
+        let fed = Set(graph.readers.values.joined())
+        let sources = graph.context.parsed.elements.indices.filter { !fed.contains($0) && graph.readers[$0] != nil }
+        return !sources.isEmpty
+            && sources.allSatisfy { index in
+                let factory = graph.context.factories[index]?.name ?? ""
+                return ["filesrc", "multifilesrc", "videotestsrc", "audiotestsrc"].contains(factory)
+                    && !graph.context.sets("is-live", to: true, on: index)
+            }
+    }
+
+    private static func closedValve(_ index: Int, _ graph: DescribedBranches) -> Problem? {
+        let context = graph.context
+        guard context.sets("drop", to: true, on: index),
+            !context.parsed.elements[index].properties.contains(where: { $0.name == "drop-mode" }),
+            let sink = graph.prerollingEnd(behind: index)
+        else { return nil }
+        return Problem(
+            place: .expanded(context.parsed.elements[index].range), severity: .warning,
+            message:
+                "\(context.label(index)) is closed: the graph plays once \(context.label(sink)) has its first buffer",
+            hint: "set drop=false, or async=false on \(context.label(sink))")
+    }
+
+    /// An encoder that looks ahead takes in frames that another branch has to hold meanwhile.
+    private static func lookAhead(behind tee: Int, _ graph: DescribedBranches) -> Problem? {
+        let context = graph.context
+        let branches = graph.readers[tee] ?? []
+        for branch in branches {
+            guard
+                let encoder = graph.elements(behind: branch).first(where: { looksAhead($0, context) }),
+                graph.prerolls(encoder)
+            else { continue }
+            for other in branches where other != branch && isSmallQueue(other, context) && graph.waitsForPlaying(other)
+            {
+                return Problem(
+                    place: .expanded(context.parsed.elements[encoder].range), severity: .warning,
+                    message: "\(context.label(encoder)) takes in some 40 frames before it gives any, and "
+                        + "\(context.label(other)) in another branch of \(context.label(tee)) may be full before that: "
+                        + "then the graph never plays",
+                    hint: "set tune=zerolatency, or on the queue max-size-time=0 max-size-buffers=0 max-size-bytes=0")
+            }
+        }
+        return nil
+    }
+
+    private static func looksAhead(_ index: Int, _ context: CheckContext) -> Bool {
+        guard ["x264enc", "x265enc"].contains(context.factories[index]?.name ?? "") else { return false }
+        let settings = context.parsed.elements[index].properties
+        return !settings.contains { $0.name == "tune" && $0.value.contains("zerolatency") || $0.name == "rc-lookahead" }
+    }
+
+    /// A queue that holds a second, 10 MB or 200 buffers, as GStreamer makes them.
+    private static func isSmallQueue(_ index: Int, _ context: CheckContext) -> Bool {
+        guard context.factories[index]?.name == "queue" else { return false }
+        return !context.parsed.elements[index].properties.contains {
+            $0.name.hasPrefix("max-size") || $0.name == "leaky"
+        }
+    }
+}

@@ -1,0 +1,115 @@
+import Dispatch
+import GStreamer
+
+/// A stream that a link of the description waits for and the input doesn't have, as a file without sound: the branch behind the
+/// link ends with nothing in it, and the rest goes on.
+public struct MissingStream: Sendable, Hashable, CustomStringConvertible {
+    /// The element that was to give the stream, as a demuxer, and the one that was to take it.
+    public let source: String
+    public let sink: String
+    /// What happened: `there is no audio stream: file gives video/x-raw, audioconvert0 takes audio/x-raw`.
+    public let reason: String
+
+    public var description: String { "\(reason); the branch from \(sink) on ends without it" }
+}
+
+extension Pipeline {
+    /// What GStreamer's warning "Delayed linking failed" means; `nil` for any other warning. `debug` is the warning's.
+    func missingStream(of debug: String) -> MissingStream? {
+        let pattern =
+            /failed delayed linking (some\s+pad|pad\s+(?<pad>\S+)) of \S+ named (?<source>\S+) to .* of \S+ named (?<sink>\S+)/
+        guard let match = debug.firstMatch(of: pattern),
+            let source = element(named: String(match.source)), let sink = element(named: String(match.sink))
+        else { return nil }
+        let pads = source.pads.filter { $0.direction == .source }
+        return MissingStream(
+            source: source.name, sink: sink.name,
+            reason: Self.reason(source, pads, match.pad.map(String.init), sink))
+    }
+
+    private static func reason(_ source: Element, _ pads: [Pad], _ wanted: String?, _ sink: Element) -> String {
+        if let wanted, !pads.contains(where: { $0.name == wanted }) {
+            let names = pads.map(\.name).joined(separator: ", ")
+            return "\(source.name) has no pad \(wanted)" + (names.isEmpty ? ", nor any other" : "; it has \(names)")
+        }
+        let given = mediaTypes(pads.compactMap(\.currentCaps))
+        let taken = mediaTypes(sink.pads.filter { $0.direction == .sink }.map { $0.queryCaps() })
+        let streams = given.isEmpty ? "no stream" : given.joined(separator: ", ")
+        let missing = kind(taken).map { "there is no \($0) stream" } ?? "no stream fits"
+        return "\(missing): \(source.name) gives \(streams), \(sink.name) takes \(taken.joined(separator: ", "))"
+    }
+
+    private static func mediaTypes(_ caps: [Caps]) -> [String] {
+        caps.flatMap(\.mediaTypes).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+    }
+
+    /// "video" or "audio", where all types are of that kind.
+    private static func kind(_ types: [String]) -> String? {
+        ["video", "audio"].first { kind in !types.isEmpty && types.allSatisfy { $0.hasPrefix(kind + "/") } }
+    }
+
+    /// Ends the branch that waits for it: sinks there would wait for a first buffer, and muxers for a stream, for ever.
+    func endBranch(of missing: MissingStream) {
+        guard let source = element(named: missing.source), let sink = element(named: missing.sink) else { return }
+        let outputs = source.pads.filter { $0.direction == .source }
+        // A demuxer of which nothing is taken fails, and the rest of the graph with it.
+        if !outputs.contains(where: \.isLinked) { for pad in outputs { pad.discardBuffers() } }
+        for pad in sink.pads where pad.direction == .sink && pad.neighbour == nil { pad.endBranch() }
+    }
+}
+
+extension Pad {
+    /// Ends what is downstream of this sink pad, which nobody feeds, where it ends or meets another stream. What lies between is
+    /// left alone: many elements aren't prepared for an end before they have a format.
+    fileprivate func endBranch() {
+        var open = [self]
+        var seen: Set<Pad> = []
+        while let pad = open.popLast() {
+            guard seen.insert(pad).inserted, let element = pad.parent else { continue }
+            let next = pad.internalLinks.compactMap(\.receiver)
+            let isJoined = element.pads.count { $0.direction == .sink } > 1
+            if isJoined, element.isMuxer {
+                element.leaveOut(pad)
+            } else if isJoined || next.isEmpty || element.isNodeOfParts {
+                // A sink keeps the thread that brings the end until the graph plays.
+                DispatchQueue(label: "mediagraph.branch-end").async { pad.sendEmptyStream() }
+            } else {
+                open += next
+            }
+        }
+    }
+
+    /// The sink pad that this source pad feeds: an element's, or that of a bin which is one for its users.
+    private var receiver: Pad? {
+        guard let peer, let owner = peer.parent else { return neighbour }
+        return owner.isMuxer || owner.isNodeOfParts ? peer : neighbour
+    }
+}
+
+extension Element {
+    /// Takes an input away from a muxer, before any stream has begun there.
+    fileprivate func leaveOut(_ pad: Pad) {
+        pad.peer?.unlink(from: pad)
+        releasePad(pad)
+        // A track is made with its pad, and stays, without a format: no player opens the file. READY forgets all of them.
+        guard ["mp4mux", "qtmux", "3gppmux", "mj2mux", "ismlmux"].contains(factoryName) else { return }
+        guard pads.allSatisfy({ $0.direction == .source || $0.currentCaps == nil }) else {
+            postError(
+                .processing,
+                "a stream that was to be in the file is missing, and others have begun: \(factoryName ?? name) can't leave "
+                    + "it out any more; matroskamux can")
+            return
+        }
+        let current = state
+        setState(.ready)
+        setState(current)
+    }
+
+    fileprivate var isMuxer: Bool {
+        guard let info = factoryName.flatMap(ElementFactoryInfo.find) else { return false }
+        return info.classification.contains("Muxer")
+            && info.padTemplates.contains { $0.direction == .sink && $0.presence == .request }
+    }
+
+    fileprivate var isNodeOfParts: Bool { isBin && factoryName.map(Nodes.factoryNames.contains) ?? false }
+}

@@ -1,0 +1,142 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import MediaGraph
+
+/// Files that lack a stream which a branch waits for.
+@Suite struct MissingStreamTests {
+    private static let video = "videotestsrc num-buffers=30 ! video/x-raw,format=I420,width=64,height=48 ! vp8enc"
+    private static let sound = "audiotestsrc num-buffers=50 ! vorbisenc"
+
+    /// A file with one stream.
+    private func file(_ stream: String) async throws -> String {
+        let path = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString + ".webm").path
+        try await Graph("\(stream) ! webmmux ! filesink location=\(path)").run()
+        return path
+    }
+
+    private struct Outcome {
+        var end: GraphEnd?
+        var missing: [MissingStream] = []
+        var counts: [String: UInt64] = [:]
+    }
+
+    private func run(_ text: String) async throws -> Outcome {
+        let graph = try Graph(text)
+        let events = Task { [events = graph.events] in
+            var missing: [MissingStream] = []
+            for await case .missingStream(let stream) in events { missing.append(stream) }
+            return missing
+        }
+        try await graph.start()
+        let end = try await graph.waitUntilEnd()
+        let counts = graph.progress.map { ($0.name, $0.counts.frames) }
+        await graph.stop()
+        return Outcome(
+            end: end, missing: await events.value, counts: Dictionary(counts, uniquingKeysWith: { first, _ in first }))
+    }
+
+    private func isComplete(_ outcome: Outcome) -> Bool { if case .endOfStream = outcome.end { true } else { false } }
+
+    @Test(
+        "GR-12 a file without sound: that branch of the muxer ends, and the file with the picture is whole",
+        arguments: [
+            "matroskamux", "webmmux", "mp4mux", "qtmux", "mp4mux fragment-duration=100", "mpegtsmux", "flvmux",
+            "avimux",
+            "oggmux", "splitmuxsink",
+        ])
+    func muxers(muxer: String) async throws {
+        let path = try await file(Self.video)
+        let output = path + ".out"
+        defer { for path in [path, output] { try? FileManager.default.removeItem(atPath: path) } }
+        let (picture, sound) =
+            switch muxer {
+            case "webmmux": ("vp8enc", "vorbisenc")
+            case "oggmux": ("theoraenc", "vorbisenc")
+            default: ("x264enc tune=zerolatency", "avenc_aac")
+            }
+        let end =
+            muxer == "splitmuxsink"
+            ? "splitmuxsink name=m location=\(output)" : "\(muxer) name=m ! filesink location=\(output)"
+        let outcome = try await run(
+            "filesrc location=\(path) ! decodebin name=d d. ! queue ! videoconvert ! \(picture) ! m.\(muxer == "splitmuxsink" ? "video" : "") "
+                + "d. ! queue name=q ! audioconvert ! \(sound) ! m.\(muxer == "splitmuxsink" ? "audio_0" : "") \(end)")
+        #expect(isComplete(outcome))
+        #expect(
+            outcome.missing == [
+                MissingStream(
+                    source: "d", sink: "q",
+                    reason: "there is no audio stream: d gives video/x-raw, q takes audio/x-raw")
+            ])
+        let frames = try await run("filesrc location=\(output) ! decodebin ! fakesink name=s")
+        #expect(frames.counts["s"] == 30)
+    }
+
+    @Test(
+        "GR-12 a file without sound: whatever the branch ends in, it ends, and the other has all frames",
+        arguments: [
+            "fakesink", "level ! fakesink", "audioresample ! wavenc ! fakesink", "virtualspeaker handler=count",
+            "tee name=t t. ! queue ! fakesink t. ! queue ! vorbisenc ! oggmux ! fakesink",
+            "audiomixer name=m ! fakesink audiotestsrc num-buffers=10 ! m.",
+            "s.user_bob virtualspeaker name=s handler=count audiotestsrc num-buffers=10 ! s.user_carol",
+        ])
+    func ends(text: String) async throws {
+        let path = try await file(Self.video)
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let outcome = try await run(
+            "filesrc location=\(path) ! decodebin name=d d. ! queue ! rawdatapipe name=frames handler=count "
+                + "d. ! queue ! audioconvert ! \(text)")
+        #expect(isComplete(outcome))
+        #expect(outcome.missing.count == 1 && outcome.counts["frames"] == 30, "\(outcome)")
+    }
+
+    @Test("GR-12 of a file nothing that it has is taken: it is read to its end, and what else there is goes on")
+    func untaken() async throws {
+        let (picture, sound) = (try await file(Self.video), try await file(Self.sound))
+        defer { for path in [picture, sound] { try? FileManager.default.removeItem(atPath: path) } }
+        for alone in ["fakesink name=s", "rawdatapipe name=s handler=count"] {
+            let outcome = try await run("filesrc location=\(sound) ! decodebin ! videoconvert ! \(alone)")
+            #expect(isComplete(outcome) && outcome.missing.count == 1 && outcome.counts["s"] == 0, "\(outcome)")
+        }
+        let mixed = try await run(
+            "filesrc location=\(picture) ! decodebin ! videoconvert ! c. compositor name=c ! fakesink name=s "
+                + "filesrc location=\(sound) ! decodebin ! videoconvert ! c.")
+        #expect(isComplete(mixed) && mixed.missing.count == 1 && mixed.counts["s"]! >= 30, "\(mixed)")
+    }
+
+    @Test("GR-12 a pad that a demuxer doesn't have is named, with those it has")
+    func pad() async throws {
+        let path = try await file(Self.video)
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let outcome = try await run(
+            "filesrc location=\(path) ! matroskademux name=d d.video_0 ! fakesink name=a d.video_1 ! fakesink name=b")
+        #expect(isComplete(outcome) && outcome.counts == ["a": 30, "b": 0])
+        #expect(outcome.missing.map(\.reason) == ["d has no pad video_1; it has video_0"])
+    }
+
+    @Test("GR-13 a sink's buffers are counted at its pad, also when a muxer goes back to finish its file")
+    func counts() async throws {
+        let graph = try Graph(
+            "videotestsrc num-buffers=50 ! video/x-raw,width=64,height=48 ! x264enc ! mp4mux ! fakesink name=s")
+        let seen = Log<Int>()
+        try graph.element("s").staticPad("sink")!.observeBuffers { _ in seen.add(1) }
+        try await graph.start()
+        _ = try await graph.waitUntilEnd()
+        let counted = graph.progress.first { $0.name == "s" }?.counts.frames
+        await graph.stop()
+        #expect(seen.all.count > 50 && counted == UInt64(seen.all.count))
+    }
+
+    @Test(
+        "GR-13 a sink with statistics of its own is counted like any other",
+        arguments: ["srtsink wait-for-connection=false mode=listener uri=srt://127.0.0.1:0"])
+    func ownStatistics(sink: String) async throws {
+        let graph = try Graph("audiotestsrc num-buffers=20 ! \(sink) name=s")
+        try await graph.start()
+        _ = try await graph.waitUntilEnd()
+        let row = graph.progress.first { $0.name == "s" }
+        await graph.stop()
+        #expect(row?.counts.frames == 20 && row?.isSink == true)
+    }
+}
