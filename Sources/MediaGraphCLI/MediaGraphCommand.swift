@@ -43,7 +43,9 @@ struct MediaGraphCommand: AsyncParsableCommand {
     /// As argument-parser's own `exit(withError:)`, which doesn't see when help can't be written.
     private static func end(with error: any Error) -> Never {
         let code = exitCode(for: error)
-        let text = fullMessage(for: error)
+        var text = fullMessage(for: error)
+        // As everything else here says it.
+        if text.hasPrefix("Error: ") { text = "e" + text.dropFirst() }
         if !text.isEmpty {
             StandardStreams.write(text + "\n", to: code.isSuccess ? .standardOutput : .standardError)
         }
@@ -63,7 +65,12 @@ struct MediaGraphCommand: AsyncParsableCommand {
     private static func checkSubcommand(_ words: ArraySlice<String>) throws {
         let known = configuration.subcommands.compactMap { $0.configuration.commandName } + ["help"]
         let asked = words.first == "help" ? words.dropFirst() : words
-        guard let word = asked.first, !word.hasPrefix("-"), !known.contains(word) else { return }
+        guard let word = asked.first, !known.contains(word) else { return }
+        if word.hasPrefix("-") {
+            let flags = ["--help", "--version"]
+            guard !flags.contains(word), let near = NearestName.find(word, among: flags) else { return }
+            throw ValidationError("there is no option \"\(word)\"; did you mean \"\(near)\"?")
+        }
         let isDescription = DescriptionInput.fileExists(word) || DescriptionInput.looksLikeFile(word)
         let hint =
             NearestName.find(word, among: known).map { "did you mean \"\($0)\"?" }

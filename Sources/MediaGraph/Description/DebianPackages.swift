@@ -19,7 +19,17 @@ package final class DebianPackages: Sendable {
     /// - Parameter read: gives the fields `Package` and `Gstreamer-…` of packages, a line each.
     init(read: @escaping @Sendable () -> String) { self.read = read }
 
-    package func package(ofElement name: String) -> String? { loaded().elements[name] }
+    /// Elements whose packages don't list them, and those that are asked for most: where apt has no lists yet.
+    private static let known = [
+        "rtspclientsink": "gstreamer1.0-rtsp", "v4l2src": "gstreamer1.0-plugins-good",
+        "v4l2sink": "gstreamer1.0-plugins-good", "ximagesrc": "gstreamer1.0-plugins-good",
+        "pulsesrc": "gstreamer1.0-pulseaudio", "pulsesink": "gstreamer1.0-pulseaudio", "alsasrc": "gstreamer1.0-alsa",
+        "alsasink": "gstreamer1.0-alsa", "ximagesink": "gstreamer1.0-x", "xvimagesink": "gstreamer1.0-x",
+        "pipewiresrc": "gstreamer1.0-pipewire", "x264enc": "gstreamer1.0-plugins-ugly",
+        "vp8enc": "gstreamer1.0-plugins-good",
+    ]
+
+    package func package(ofElement name: String) -> String? { loaded().elements[name] ?? Self.known[name] }
 
     func package(ofURI name: String, isSink: Bool) -> String? {
         isSink ? loaded().uriSinks[name] : loaded().uriSources[name]

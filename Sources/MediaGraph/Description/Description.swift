@@ -109,8 +109,8 @@ public struct Description: Sendable {
     private static func described(_ parsed: ParsedDescription, _ locator: Locator) -> [DescribedElement] {
         let outline = DescriptionOutline(parsed)
         let fed = Set(outline.links.map(\.sink))
-        func sourcePads(_ index: Int) -> Set<String> {
-            Set(outline.links.filter { $0.source == index }.flatMap { $0.sourcePads.isEmpty ? [""] : $0.sourcePads })
+        let sourcePads = Dictionary(grouping: outline.links, by: \.source).mapValues { links in
+            Set(links.flatMap { $0.sourcePads.isEmpty ? [""] : $0.sourcePads })
         }
         return parsed.elements.enumerated().filter { _, element in
             !element.isUnknown && (element.isURI || ElementFactoryInfo.find(element.factory) != nil)
@@ -121,8 +121,8 @@ public struct Description: Sendable {
                     DescribedProperty(
                         name: $0.name, value: $0.isUnknown ? nil : $0.value, locator: locator, offsets: $0.valueRange)
                 },
-                isFed: fed.contains(index), sourcePads: sourcePads(index), uriDirection: element.uriDirection,
-                variable: locator.variable(at: element.range), locator: locator, offsets: element.range)
+                isFed: fed.contains(index), sourcePads: sourcePads[index] ?? [], uriDirection: element.uriDirection,
+                isNested: false, locator: locator, offsets: element.range)
         }
     }
 

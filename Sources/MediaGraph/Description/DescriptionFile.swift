@@ -15,7 +15,11 @@ extension Description {
             case .isDirectory(let path): "\"\(path)\" is a directory, not a description"
             case .notReadable(let path, let reason): "\"\(path)\" can't be read: \(reason)"
             case .tooLong(let path, let limit): "\"\(path)\" is longer than \(limit >> 20) MiB, and no description"
-            case .notUTF8(let path, let line): "\"\(path)\" isn't a text in UTF-8 (line \(line))"
+            case .notUTF8(let path, let line):
+                line == 1
+                    ? "\"\(path)\" isn't a description, which is text in UTF-8; a media file is played by "
+                        + "'filesrc location=\"\(path)\" ! decodebin ! …'"
+                    : "\"\(path)\" isn't text in UTF-8 (line \(line))"
             }
         }
     }

@@ -29,10 +29,10 @@ extension Graph {
                     isSink: endsBranch(element, factory), counts: counts)
             }
             // A bin such as autovideosink may give the counts of the sink inside it for its own: once is enough.
-            guard let counts = NodeCounts(ofSink: element, arrived: sinkCounters.count(of: element)),
-                let shown = owner(ofSink: element),
+            guard element.isSink, !element.isBin, let shown = owner(ofSink: element),
                 named.insert(shown.name).inserted
             else { return nil }
+            let counts = NodeCounts(ofSink: element, arrived: sinkCounters.count(of: element) ?? 0)
             return ElementProgress(
                 name: shown.name, factory: shown.factoryName ?? factory, isNode: false, unit: unit(of: element),
                 isSink: true, counts: counts)
@@ -80,8 +80,7 @@ extension Graph {
 
 extension NodeCounts {
     /// From what has arrived at a stock sink's pads, and GstBaseSink's own statistics of what it hasn't rendered.
-    fileprivate init?(ofSink element: Element, arrived: UInt64?) {
-        guard let arrived else { return nil }
+    fileprivate init(ofSink element: Element, arrived: UInt64) {
         self.init()
         let stats = try? element.property("stats", as: Structure.self)
         dropped = min(arrived, stats?["dropped"] ?? 0)

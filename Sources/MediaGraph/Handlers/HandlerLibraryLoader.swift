@@ -12,7 +12,10 @@ extension HandlerRegistry {
         // Never closed: its code may run as long as the process does.
         guard let library = dlopen(path, RTLD_NOW | RTLD_LOCAL) else {
             let reason = dlerror().map { String(cString: $0) } ?? "unknown"
-            throw .unsupported(.init("handler library \(path)", expected: "a library that loads", actual: reason))
+            // Without a slash it isn't looked for in this folder.
+            let isHere = !path.contains("/") && access(path, F_OK) == 0
+            let hint = isHere ? "; the one in this folder is ./\(path)" : ""
+            throw .unsupported(.init("handler library \(path)", actual: "it can't be loaded: \(reason)\(hint)"))
         }
         guard let symbol = dlsym(library, HandlerLibrary.entryPoint) else {
             throw .unsupported(
@@ -81,6 +84,14 @@ private final class LibraryVisit {
     func add(_ description: MGHandlerDescription) throws(MediaGraphError) {
         guard let kind = HandlerRegistry.Kind(rawValue: description.kind) else {
             throw .unsupported(.init("handler of \(path)", expected: "a known kind", actual: "\(description.kind)"))
+        }
+        guard description.name != nil, description.summary != nil, description.options != nil, description.create != nil,
+            description.validate != nil
+        else {
+            throw .unsupported(
+                .init(
+                    "handler library \(path)",
+                    actual: "a handler has NULL for its name, summary, options, create or validate; all of them are needed"))
         }
         let options = String(cString: description.options).split(separator: "\n").map { HandlerOption(line: $0) }
         try registry.add(

@@ -21,14 +21,18 @@ struct DisplayCheck: DescriptionCheck {
     private func lackOfDisplay(_ element: DescribedElement) -> [Diagnostic] {
         var own = "display"
         var known = ["DISPLAY"]
-        var hint = element.variable.map { "\($0)=fakesink needs no display" } ?? "fakesink and files need no display"
+        // Not for all elements of a long description: it is looked for in the text.
+        func withoutDisplay() -> String {
+            element.variable.map { "\($0)=fakesink needs no display" } ?? "fakesink and files need no display"
+        }
+        var hint: String?
         switch element.factory {
         case Self.directFB:
             if hasFramebuffer() { return [] }
             return [
                 element.diagnostic(
                     "dfbvideosink needs a framebuffer, and /dev/fb0 can't be opened: DirectFB would crash the program",
-                    hint: "autovideosink chooses a sink that works here; \(hint)")
+                    hint: "autovideosink chooses a sink that works here; \(withoutDisplay())")
             ]
         case ScreenCapture.factory:
             own = "display-name"
@@ -36,14 +40,14 @@ struct DisplayCheck: DescriptionCheck {
         case _ where Self.choosers.contains(element.factory):
             if element.property("video-sink") != nil { return [] }
             known.append("WAYLAND_DISPLAY")
-            hint = "no window will open; \(hint)"
+            hint = "no window will open; \(withoutDisplay())"
         case _ where ScreenCaptures.windowSinks.contains(element.factory): break
         default: return []
         }
         guard element.property(own) == nil, known.allSatisfy({ environment($0)?.isEmpty ?? true }) else { return [] }
         let lack = known.count > 1 ? "neither \(known.joined(separator: " nor ")) is set" : "\(known[0]) isn't set"
         return [
-            element.diagnostic("\(element.factory) needs a display, and \(lack)", hint: hint, severity: .warning)
+            element.diagnostic("\(element.factory) needs a display, and \(lack)", hint: hint ?? withoutDisplay(), severity: .warning)
         ]
     }
 }

@@ -76,7 +76,8 @@ struct HandlerCheck: DescriptionCheck {
                 handler.diagnostic(
                     "\(place.node) has no \(place.handler) \"\(name)\"",
                     hint: nearest.map { "did you mean \"\($0)\"?" }
-                        ?? "one of \(known.map(\.name).joined(separator: ", "))")
+                        ?? "there are \(known.map(\.name).joined(separator: ", ")); --load LIBRARY.so (or "
+                        + "MEDIAGRAPH_HANDLERS) brings handlers of your own")
             ]
         }
         let options = element.property(place.options)

@@ -29,8 +29,12 @@ struct DevicesText {
 
     private func lines(_ device: MediaDevice) -> [String] {
         var marks: [String] = []
-        if device.isDefault == true { marks.append("default") }
-        if device.isMonitor { marks.append("what a speaker plays") }
+        if device.isMonitor {
+            marks.append("what a speaker plays, no microphone")
+            if device.isDefault == true { marks.append("the server's default source") }
+        } else if device.isDefault == true {
+            marks.append("default")
+        }
         if !device.users.isEmpty { marks.append("used by \(device.users.joined(separator: ", "))") }
         let mark = marks.isEmpty ? "" : style.paint("  (\(TextWidth.printable(marks.joined(separator: "; "))))", .dim)
         var lines = ["  \(TextWidth.printable(device.name))\(mark)"]

@@ -15,11 +15,12 @@ enum ElementFinding {
                 problem: "the plugin of \(factory) can't be loaded",
                 mend: "gst-inspect-1.0 \(factory) says what it lacks")
         case .unknown:
-            let package = DebianPackages.shared.package(ofElement: factory) ?? packages[factory]
+            let package = DebianPackages.shared.package(ofElement: factory)
             return Finding(
                 problem: "there is no element \(factory)",
                 mend: package.map { "sudo apt-get install \($0)" }
-                    ?? "mediagraph check says what may have been meant, or which package has it")
+                    ?? NearestName.find(factory, among: ElementFactoryInfo.allNames).map { "did you mean \($0)?" }
+                    ?? "no package that apt knows of has it")
         }
         guard let family = DeviceFamily(factory) else { return nil }
         return family.finding(OpenedElement(factory: factory, properties: properties, filter: filter))
@@ -57,11 +58,4 @@ enum ElementFinding {
     }
 
     /// Where apt has no lists to look into.
-    private static let packages = [
-        "v4l2src": "gstreamer1.0-plugins-good", "v4l2sink": "gstreamer1.0-plugins-good",
-        "ximagesrc": "gstreamer1.0-plugins-good", "pulsesrc": "gstreamer1.0-pulseaudio",
-        "pulsesink": "gstreamer1.0-pulseaudio", "alsasrc": "gstreamer1.0-alsa", "alsasink": "gstreamer1.0-alsa",
-        "ximagesink": "gstreamer1.0-x", "xvimagesink": "gstreamer1.0-x", "pipewiresrc": "gstreamer1.0-pipewire",
-        "x264enc": "gstreamer1.0-plugins-ugly", "vp8enc": "gstreamer1.0-plugins-good",
-    ]
 }

@@ -9,7 +9,10 @@ enum DeviceNews {
         case .deviceFormat(let node, let device, let format):
             TextWidth.printable("\(node): \(device) gives \(format)")
         case .deviceLost(let node, let device, let time, let reason):
-            TextWidth.printable("\(node): \(device) is away since \(text(time)): \(reason)")
+            TextWidth.printable(
+                time == .zero
+                    ? "\(node): waiting for \(device): \(reason)"
+                    : "\(node): \(device) has been away since \(text(time)): \(reason)")
         case .deviceBack(let node, let device, let lostAt, let backAt):
             TextWidth.printable(
                 "\(node): \(device) is back at \(text(backAt)), "

@@ -141,7 +141,7 @@ struct JSONReporter: RunReporter {
 
     mutating func control(_ reply: ControlReply) { print(reply) }
 
-    mutating func finishing(_ reason: StopReason) { print(Finishing(reason: reason)) }
+    mutating func finishing(_ reason: StopReason, duration: Double?) { print(Finishing(reason: reason)) }
 
     mutating func failed(_ failure: RunFailure) {
         print(

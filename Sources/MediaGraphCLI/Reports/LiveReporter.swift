@@ -90,8 +90,8 @@ struct LiveReporter: RunReporter {
         draw()
     }
 
-    mutating func finishing(_ reason: StopReason) {
-        announcement = reason.announcement
+    mutating func finishing(_ reason: StopReason, duration: Double?) {
+        announcement = reason.announcement(duration: duration)
         draw()
     }
 

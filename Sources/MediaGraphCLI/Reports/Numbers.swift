@@ -1,5 +1,12 @@
 /// Numbers as reports write them, whatever the locale.
 enum Numbers {
+    /// With as many digits behind the point as it has, three at the most.
+    static func shortest(_ value: Double) -> String {
+        var text = fixed(value, 3)
+        while text.hasSuffix("0") { text.removeLast() }
+        return text.hasSuffix(".") ? String(text.dropLast()) : text
+    }
+
     /// With so many digits behind the point.
     static func fixed(_ value: Double, _ places: Int) -> String {
         guard value.isFinite, abs(value) < 1e15 else { return "\(value)" }

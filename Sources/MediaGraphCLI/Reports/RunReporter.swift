@@ -13,7 +13,7 @@ protocol RunReporter: Sendable {
     /// The graph was told something while it runs.
     mutating func control(_ reply: ControlReply)
     /// Streams are asked to end.
-    mutating func finishing(_ reason: StopReason)
+    mutating func finishing(_ reason: StopReason, duration: Double?)
     mutating func failed(_ failure: RunFailure)
     mutating func end(_ summary: RunSummary)
     /// Before the program gives the terminal away for a while, or for good.
@@ -43,7 +43,7 @@ struct QuietReporter: RunReporter {
         default: break
         }
     }
-    mutating func finishing(_ reason: StopReason) {}
+    mutating func finishing(_ reason: StopReason, duration: Double?) {}
     mutating func failed(_ failure: RunFailure) { report.failed(failure) }
     mutating func end(_ summary: RunSummary) { report.emptySinks(of: summary) }
 }
@@ -68,8 +68,8 @@ struct LineReporter: RunReporter {
             StandardStreams.printError(TextWidth.fitted(line, behind: 2, on: .standardError))
         }
     }
-    mutating func finishing(_ reason: StopReason) {
-        if let text = reason.announcement { StandardStreams.printError(text) }
+    mutating func finishing(_ reason: StopReason, duration: Double?) {
+        if let text = reason.announcement(duration: duration) { StandardStreams.printError(text) }
     }
     mutating func failed(_ failure: RunFailure) { report.failed(failure) }
     mutating func end(_ summary: RunSummary) {

@@ -16,10 +16,10 @@ enum StopReason: String, Codable, Sendable, CaseIterable {
     /// Its streams didn't end in time, or a second signal came.
     case forced
 
-    /// What the user is told while streams end.
-    var announcement: String? {
+    /// What the user is told while streams end; `duration` is the run's limit in seconds.
+    func announcement(duration: Double?) -> String? {
         switch self {
-        case .duration: "the time is over, finishing …"
+        case .duration: (duration.map { "\(Numbers.shortest($0)) s \($0 == 1 ? "is" : "are") up; " } ?? "") + "finishing …"
         case .interrupted: "finishing … (Ctrl-C again stops at once)"
         case .terminated, .hungUp: "finishing …"
         case .endOfStream, .readerGone, .error, .forced: nil

@@ -31,6 +31,7 @@ struct ControlChannel: Sendable {
     ) {
         Thread.detachNewThread {
             var pending: [UInt8] = []
+            var isTooLong = false
             var chunk = [UInt8](repeating: 0, count: 4096)
             while true {
                 let count = read(descriptor, &chunk, chunk.count)
@@ -45,17 +46,20 @@ struct ControlChannel: Sendable {
                 guard count > 0 else { break }
                 for byte in chunk[..<count] {
                     guard byte == UInt8(ascii: "\n") else {
+                        guard !isTooLong else { continue }
                         pending.append(byte)
+                        if pending.count > Self.longestLine {
+                            isTooLong = true
+                            failed("\(name): a line is longer than \(Self.longestLine) bytes, and left out")
+                        }
                         continue
                     }
-                    received(String(decoding: pending, as: UTF8.self))
+                    if !isTooLong { received(String(decoding: pending, as: UTF8.self)) }
                     pending.removeAll(keepingCapacity: true)
-                }
-                guard pending.count <= Self.longestLine else {
-                    return failed("\(name): a line is longer than \(Self.longestLine) bytes: no more is read")
+                    isTooLong = false
                 }
             }
-            if !pending.isEmpty { received(String(decoding: pending, as: UTF8.self)) }
+            if !pending.isEmpty, !isTooLong { received(String(decoding: pending, as: UTF8.self)) }
         }
     }
 }

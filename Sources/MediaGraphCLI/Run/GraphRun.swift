@@ -146,7 +146,7 @@ struct GraphRun {
     /// Waits for the first request to end, and ends the streams; by force when they don't end in time.
     private func finish(at requests: AsyncStream<StopReason>, _ monitor: RunMonitor) async -> StopRequest? {
         for await reason in requests {
-            monitor.finishing(reason)
+            monitor.finishing(reason, duration: duration)
             graph.requestEndOfStream()
             do { try await waitForStreams() } catch { return StopRequest(reason: reason) }
             // The stop takes it away.

@@ -105,13 +105,18 @@ final class RunMonitor: Sendable {
         }
     }
 
-    func control(_ reply: ControlReply) { queue.async { [self] in update { $0.reporter.control(reply) } } }
+    /// Nothing comes behind the last report.
+    func control(_ reply: ControlReply) {
+        queue.async { [self] in
+            update { if !$0.isOver { $0.reporter.control(reply) } }
+        }
+    }
 
-    func finishing(_ reason: StopReason) {
+    func finishing(_ reason: StopReason, duration: Double?) {
         queue.async { [self] in
             update { state in
                 state.isFinishing = true
-                state.reporter.finishing(reason)
+                state.reporter.finishing(reason, duration: duration)
             }
         }
     }

@@ -30,7 +30,7 @@ enum CapsFieldCheck {
         return (0..<caps.count).flatMap { index -> [Problem] in
             let structure = caps[index]
             guard let known = fields[structure.name] else { return [] }
-            return structure.fieldNames.compactMap { field in
+            return valueProblems(of: structure, text, place) + structure.fieldNames.compactMap { field in
                 guard !known.contains(field), seen.insert(field).inserted,
                     let nearest = NearestName.find(field, among: known)
                 else { return nil }
@@ -40,6 +40,41 @@ enum CapsFieldCheck {
                     hint: "did you mean \"\(nearest)\"?")
             }
         }
+    }
+
+    /// Values that no raw media has: GStreamer only says that two elements can't be linked.
+    private static func valueProblems(of structure: Structure, _ text: String, _ place: Range<Int>) -> [Problem] {
+        var problems: [Problem] = []
+        func add(_ field: String, _ message: String, _ suggestion: String?) {
+            problems.append(
+                Problem(
+                    place: .expanded(range(of: field, in: text, place)), message: message,
+                    hint: suggestion.map { "did you mean \(field)=\($0)?" }, isCertain: false))
+        }
+        let isVideo = structure.name.hasPrefix("video")
+        let formats = isVideo ? RawFormatNames.video : RawFormatNames.audio
+        if let format = structure["format", as: String.self], !formats.contains(format), format != "DMA_DRM" {
+            let exact = [format.uppercased(), format.uppercased() + "LE"].first(where: formats.contains)
+            add(
+                "format", "there is no \(isVideo ? "video" : "audio") format \"\(format)\"",
+                exact ?? NearestName.find(format.uppercased(), among: formats))
+        }
+        for field in ["framerate", "max-framerate", "pixel-aspect-ratio"] where isVideo {
+            guard let number = structure[field, as: Double.self] ?? structure[field, as: Int32.self].map(Double.init) else {
+                continue
+            }
+            add(field, "\(field) is a fraction", fraction(number))
+        }
+        return problems
+    }
+
+    /// `30/1`; of what NTSC's rates are rounded to, those.
+    private static func fraction(_ number: Double) -> String? {
+        guard number > 0, number < 100_000 else { return nil }
+        if number == number.rounded() { return "\(Int(number))/1" }
+        let whole = number.rounded(.up)
+        if abs(whole / 1.001 - number) < 0.01 { return "\(Int(whole) * 1000)/1001" }
+        return "\(Int((number * 1000).rounded()))/1000"
     }
 
     /// Where the field's name stands; all of the text where a backslash keeps offsets from carrying over.

@@ -30,7 +30,9 @@ public struct DescribedElement: Sendable {
     /// Which way data goes by a URI in an element's place; `nil` for an element.
     var uriDirection: ParsedLink.Direction?
     /// The variable that the factory's name is the value or the default of.
-    let variable: String?
+    var variable: String? { isNested ? nil : locator.variable(at: offsets) }
+    /// Whether it stands in the value of another element's property.
+    let isNested: Bool
     let locator: Locator
     let offsets: Range<Int>
 
@@ -68,7 +70,7 @@ extension DescribedElement {
             properties: element.properties.map {
                 DescribedProperty(name: $0.name, value: $0.value, locator: property.locator, offsets: property.offsets)
             },
-            isFed: false, sourcePads: [], uriDirection: element.uriDirection, variable: nil,
+            isFed: false, sourcePads: [], uriDirection: element.uriDirection, isNested: true,
             locator: property.locator, offsets: property.offsets)
     }
 }

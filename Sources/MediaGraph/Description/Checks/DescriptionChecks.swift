@@ -6,7 +6,16 @@ enum DescriptionChecks {
 
     static func problems(in context: CheckContext) -> [Problem] {
         context.parsed.problems + ElementCheck.problems(in: context) + PropertyCheck.problems(in: context)
-            + NameCheck.problems(in: context) + LinkCheck.problems(in: context) + LoopCheck.problems(in: context)
-            + CapsFieldCheck.problems(in: context) + SessionCheck.problems(in: context)
+            + NameCheck.problems(in: context) + linkProblems(in: context) + LoopCheck.problems(in: context)
+            + SessionCheck.problems(in: context)
+    }
+
+    /// A filter with a value that nothing has fits nowhere: that it doesn't fit here says less.
+    private static func linkProblems(in context: CheckContext) -> [Problem] {
+        let fields = CapsFieldCheck.problems(in: context)
+        let wrong = fields.filter { $0.severity == .error }.compactMap(\.expandedRange)
+        return LinkCheck.problems(in: context).filter { link in
+            !wrong.contains { link.expandedRange?.contains($0.lowerBound) ?? false }
+        } + fields
     }
 }

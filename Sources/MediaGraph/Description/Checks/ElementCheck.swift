@@ -18,7 +18,11 @@ enum ElementCheck {
             {
                 hint = "as a property of \(before.name) it needs a value: \(element.factory)=…"
             }
-            return Problem(place: .expanded(element.range), message: finding.message, hint: hint)
+            if let quotes = QuotedValue.hint(before: element.range, context) { hint = quotes }
+            let isAlone = context.parsed.elements.count == 1 && context.parsed.links.isEmpty && element.properties.isEmpty
+            return Problem(
+                place: .expanded(element.range), message: finding.message + (isAlone ? ", and no file of that name" : ""),
+                hint: hint)
         }
     }
 

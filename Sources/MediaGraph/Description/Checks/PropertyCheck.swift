@@ -13,7 +13,9 @@ enum PropertyCheck {
                 }
                 guard !property.nameRange.isEmpty, !property.name.contains("…") else { return nil }
                 guard let info = factory.property(property.name) else {
-                    return unknown(property, label: element.factory, names: factory.properties.map(\.name))
+                    var problem = unknown(property, label: element.factory, names: factory.properties.map(\.name))
+                    if let options = optionsBefore(property, in: element) { problem.hint = options }
+                    return problem
                 }
                 if !seen.insert(info.name).inserted, info.isConstruct || info.isConstructOnly {
                     return Problem(
@@ -65,7 +67,8 @@ enum PropertyCheck {
 
     private static func hint(_ property: ParsedProperty, _ info: PropertyInfo, _ error: PropertyValueError) -> String {
         if case .misread(let reason) = error { return reason }
-        guard case .enumeration(let choices) = info.kind,
+        // Of two numbers the nearest spelling means nothing.
+        guard case .enumeration(let choices) = info.kind, property.value.first?.isNumber != true,
             let near = NearestName.find(property.value, among: choices.map(\.nick))
         else { return info.expectation }
         return "did you mean \"\(near)\"?"
@@ -76,6 +79,15 @@ enum PropertyCheck {
         return Problem(
             place: .expanded(property.nameRange), message: "\(label) has no property \"\(name)\"",
             hint: NearestName.find(name, among: names).map { "did you mean \"\($0)\"?" })
+    }
+
+    /// For a second option behind a space: `options=a=1 b=2`.
+    private static func optionsBefore(_ property: ParsedProperty, in element: ParsedElement) -> String? {
+        let before = element.properties.last { $0.valueRange.upperBound <= property.range.lowerBound }
+        guard let before, before.name == "options" || before.name.hasSuffix("-options"), !before.isUnknown else {
+            return nil
+        }
+        return "options belong together, in quotes: \(before.name)=\"\(before.value),\(property.name)=\(property.value)\""
     }
 
     /// `name= ! x`: the blanks around "=" belong to it, so the value is the link that was meant to come next.

@@ -35,8 +35,11 @@ struct Locator: Sendable {
     func variable(at range: Range<Int>) -> String? {
         let place = map.source(of: range)
         if let expansion = place.expansions.first { return expansion.name }
-        let before = String(decoding: source.bytes[..<place.range.lowerBound], as: UTF8.self)
-        return before.firstMatch(of: /\$\{([A-Za-z_][A-Za-z_0-9]*):-[^}]*$/).map { String($0.1) }
+        let before = source.bytes[..<place.range.lowerBound]
+        let brace = before.lastIndex { $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "}") }
+        guard let brace, brace > before.startIndex, before[brace - 1] == UInt8(ascii: "$") else { return nil }
+        let text = String(decoding: before[brace...], as: UTF8.self)
+        return text.prefixMatch(of: /\{([A-Za-z_][A-Za-z_0-9]*):-/).map { String($0.1) }
     }
 
     func diagnostic(_ problem: Problem) -> Diagnostic {

@@ -14,4 +14,6 @@ struct Problem: Sendable, Hashable {
     /// Whether it holds whatever GStreamer says. Templates and names in the text can't tell all that an element does
     /// when it is made, so some findings yield where GStreamer's own parser accepts the description.
     var isCertain = true
+
+    var expandedRange: Range<Int>? { if case .expanded(let range) = place { range } else { nil } }
 }

@@ -22,11 +22,11 @@ package enum DefaultDevice {
                         actual: display.map { "none at DISPLAY=\($0)" } ?? "none: DISPLAY isn't set"))
             }
             let server = kind == .microphone ? ServerSockets.namedSoundServer : nil
-            let none = server.map { "none; PULSE_SERVER is \($0)" } ?? "none"
-            throw .noDevice(
-                .init(
-                    "a \(kind.nick)", expected: "one that is plugged in; `mediagraph devices` lists what there is",
-                    actual: list.devices.isEmpty ? none : "only what speakers play"))
+            let missing =
+                list.devices.isEmpty
+                ? "no \(kind.nick) is plugged in" + (server.map { " at PULSE_SERVER=\($0)" } ?? "")
+                : "there is no \(kind.nick), only what speakers play"
+            throw .noDevice(.init("\(missing); `mediagraph devices` lists what there is"))
         }
         return device.text
     }
