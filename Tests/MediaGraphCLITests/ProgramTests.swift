@@ -32,7 +32,7 @@ import Testing
     func mistyped(_ arguments: String, _ message: String) throws {
         let run = try Program.shell("mediagraph \(arguments)")
         #expect(run.status == 64)
-        #expect(run.errors.hasPrefix("Error: \(message)\nUsage: mediagraph "), "\(run.errors)")
+        #expect(run.errors.hasPrefix("error: \(message)\nUsage: mediagraph "), "\(run.errors)")
     }
 
     @Test("GR-4 completion scripts for three shells", arguments: ["bash", "zsh", "fish"])

@@ -28,7 +28,7 @@ extension HandlerRegistry {
         try register(path, unsafeBitCast(symbol, to: EntryPoint.self))
     }
 
-    private func register(_ path: String, _ entryPoint: (UnsafeRawPointer) -> Int32) throws(MediaGraphError) {
+    func register(_ path: String, _ entryPoint: (UnsafeRawPointer) -> Int32) throws(MediaGraphError) {
         let visit = LibraryVisit(registry: self, path: path)
         let answer = SwiftVersion.current.withCString { version in
             var registry = MGHandlerRegistry(

@@ -197,7 +197,7 @@ import Testing
                 'devicesource source="v4l2src device=/dev/video77" reconnect=slate ! rawdatapipe handler=count
                     devicesource kind=screen ! rawdatapipe handler=count'
             """)
-        #expect(run.status == 0 && !run.errors.contains("latency") && !run.errors.contains("buffering"), "\(run.errors)")
+        #expect(run.status == 0 && !run.errors.contains("warning"), "\(run.errors)")
     }
 
     @Test("DV-4 devices --watch sees a screen that comes, goes and comes back, and leaves one alone that hangs")

@@ -70,7 +70,7 @@ import Testing
         #expect(throws: problem) { try CommandDuration(parsing: text) }
         let run = try Program.run("run", "--duration", text, "fakesrc ! fakesink")
         #expect(run.status == 64)
-        #expect(run.errors.hasPrefix("Error: The value '\(text)' is invalid for '--duration <time>': \(problem)\n"))
+        #expect(run.errors.hasPrefix("error: The value '\(text)' is invalid for '--duration <time>': \(problem)\n"))
     }
 
     @Test("GR-3 run reads a file, standard input and plain words, with variables")

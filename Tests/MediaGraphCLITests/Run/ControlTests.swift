@@ -147,6 +147,27 @@ import Testing
         #expect(run.errors.contains("3 frames in"))
     }
 
+    @Test("GR-10 a line that is too long is left out and told, and the next ones count")
+    func longLine() throws {
+        let folder = TemporaryFolder()
+        let lines = "get s.sync\n\(String(repeating: "x", count: 70_000))\nget s.async\n"
+        let file = try folder.write(lines, to: "control")
+        let run = try Program.run(
+            "run", "--json", "--control", file, "--duration", "500ms", "videotestsrc is-live=true ! fakesink name=s")
+        let replies = try Self.events(run.output).filter { $0.event == "control" }
+        #expect(replies.map(\.property) == ["sync", nil, "async"], "\(run.output)")
+        #expect(replies.dropFirst().first?.error == "\(file): a line is longer than 65536 bytes, and left out")
+    }
+
+    @Test("GR-10 no answer comes behind the end")
+    func end() throws {
+        let folder = TemporaryFolder()
+        let file = try folder.write(String(repeating: "get s.sync\n", count: 5000), to: "control")
+        let run = try Program.run(
+            "run", "--json", "--control", file, "videotestsrc num-buffers=1 ! fakesink name=s")
+        #expect(try Self.events(run.output).last?.event == "end")
+    }
+
     /// What a run says to one line, as text and as JSON.
     private static func answer(_ line: String, _ description: String) throws -> (text: String, json: [Reply]) {
         let folder = TemporaryFolder()

@@ -96,4 +96,52 @@ import Testing
         // A field of one's own is none of GStreamer's mistyped.
         #expect(try check("videotestsrc ! video/x-raw,note=5 ! fakesink") == "")
     }
+
+    @Test(
+        "GR-2 a value of raw caps that nothing has is an error with the value that was meant, and the only one",
+        arguments: [
+            ("videotestsrc ! video/x-raw,framerate=30 ! fakesink", "framerate is a fraction", "framerate=30/1"),
+            (
+                "videotestsrc ! video/x-raw,framerate=29.97 ! fakesink", "framerate is a fraction",
+                "framerate=30000/1001"
+            ),
+            (
+                "videotestsrc ! video/x-raw,framerate=23.976 ! fakesink", "framerate is a fraction",
+                "framerate=24000/1001"
+            ),
+            ("videotestsrc ! video/x-raw,framerate=12.5 ! fakesink", "framerate is a fraction", "framerate=12500/1000"),
+            ("videotestsrc ! video/x-raw,format=i420 ! fakesink", "there is no video format \"i420\"", "format=I420"),
+            ("audiotestsrc ! audio/x-raw,format=S16 ! fakesink", "there is no audio format \"S16\"", "format=S16LE"),
+            (
+                "audiotestsrc ! audio/x-raw,format=f32le ! fakesink", "there is no audio format \"f32le\"",
+                "format=F32LE"
+            ),
+        ])
+    func values(text: String, message: String, meant: String) throws {
+        let said = try check(text)
+        #expect(said.contains("error: \(message)\n") && said.contains("did you mean \(meant)?"), "\(said)")
+        #expect(said.components(separatedBy: "error:").count == 2, "\(said)")
+    }
+
+    @Test("GR-2 formats and rates that there are, lists and ranges of them, are fine")
+    func goodValues() throws {
+        for caps in [
+            "video/x-raw,format={ I420, NV12 },framerate=[ 1/1, 60/1 ]",
+            "video/x-raw,format=GRAY8,framerate=30000/1001",
+            "video/x-raw(memory:SystemMemory),format=AYUV64", "video/x-raw,framerate=(fraction)25",
+        ] {
+            #expect(try check("videotestsrc ! \(caps) ! fakesink") == "", "\(caps)")
+        }
+        #expect(try check("audiotestsrc ! audio/x-raw,format=S24_32BE ! fakesink") == "")
+    }
+
+    @Test("GR-2 a value with a space and no quotes, and an option outside of options=, are told as that")
+    func quotes() throws {
+        let name = try check("filesrc location=my file.mp4 ! decodebin ! fakesink")
+        #expect(name.contains("a value with a space needs quotes: location=\"my …\""), "\(name)")
+        let word = try check("videotestsrc ! textoverlay text=good morning ! fakesink")
+        #expect(word.contains("a value with a space needs quotes: text=\"good …\""), "\(word)")
+        let option = try check("videotestsrc ! preprocessor handler=watermark options=text=a size=9 ! fakesink")
+        #expect(option.contains("options belong together, in quotes: options=\"text=a,size=9\""), "\(option)")
+    }
 }

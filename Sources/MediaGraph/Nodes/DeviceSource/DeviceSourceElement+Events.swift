@@ -40,10 +40,12 @@ extension DeviceSourceElement {
 
     /// False keeps the error to this node.
     func childFailed(_ message: Message, _ report: Message.Report) -> Bool {
-        let (chain, standIn, isTrying, label, loss) = position.withLock {
-            ($0.chain, $0.standIn, $0.isTrying, $0.label, $0.loss)
+        let (chain, standIn, isTrying, label, loss, isEnding) = position.withLock {
+            ($0.chain, $0.standIn, $0.isTrying, $0.label, $0.loss, $0.ending != .none)
         }
-        guard let chain, message.sourceName != standIn?.element.name else { return true }
+        guard message.sourceName != standIn?.element.name else { return true }
+        // A device that was being opened when the stream was to end is left to itself, and may fail later.
+        guard let chain else { return !isEnding }
         // GStreamer's base class for sources says once more that the stream is over.
         guard loss == nil else { return false }
         // Some conversions are refused when data is to flow: 64 channels of two.
