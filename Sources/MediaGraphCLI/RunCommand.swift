@@ -53,8 +53,8 @@ struct RunCommand: AsyncParsableCommand {
               1    an element failed; --duration was over and streams didn't end; or
                    standard output can't be written
               \(DescriptionHelp.wrongInput)
-              3    the streams came to their end, but a file lacks one that a branch
-                   waited for: that branch is empty
+              3    all streams ended, but the input lacked one; the branch that
+                   needed it is empty
               64   the command line is wrong
               128+n  stopped by signal n before its streams had ended: 130 for
                    Ctrl-C, 143 for SIGTERM, 129 for SIGHUP, 131 for SIGQUIT; 141

@@ -1,7 +1,7 @@
 import CGStreamer
 import Synchronization
 
-/// Counts the buffers that come into a sink pad, each of a list by itself. Any thread may read it.
+/// Counts the buffers that arrive at a sink pad; each buffer of a list counts. Any thread may read it.
 public final class BufferCounter: Sendable {
     private let counted = Atomic<UInt64>(0)
 
@@ -14,7 +14,7 @@ public final class BufferCounter: Sendable {
 }
 
 extension Pad {
-    /// Counts what comes into this sink pad from now on, before its element has it, for as long as the pad lives.
+    /// Starts counting buffers, before the element handles them, until the pad is freed.
     public func countBuffers() -> BufferCounter {
         let counter = BufferCounter()
         let types = GST_PAD_PROBE_TYPE_BUFFER.rawValue | GST_PAD_PROBE_TYPE_BUFFER_LIST.rawValue
@@ -30,7 +30,7 @@ extension Pad {
         return counter
     }
 
-    /// From now on buffers end at this source pad, and its element goes on as if they had been taken.
+    /// Drops every buffer at this source pad from now on; the element still gets `GST_FLOW_OK`.
     public func discardBuffers() {
         let types = GST_PAD_PROBE_TYPE_BUFFER.rawValue | GST_PAD_PROBE_TYPE_BUFFER_LIST.rawValue
         gst_pad_add_probe(pad, GstPadProbeType(rawValue: types), { _, _, _ in GST_PAD_PROBE_DROP }, nil, nil)

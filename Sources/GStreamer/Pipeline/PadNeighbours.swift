@@ -2,7 +2,7 @@ import CGStreamer
 
 /// What a pad is joined to, as if there were no bins.
 extension Pad {
-    /// The pad at the other end of the link: that of an element, not of a bin around it; `nil` while a link is missing on the way.
+    /// The pad of the element at the other end, looking through bins; `nil` if a link is missing on the way.
     public var neighbour: Pad? {
         var next = peer
         while let pad = next {
@@ -14,8 +14,8 @@ extension Pad {
         return nil
     }
 
-    /// The pads on the other side of the element, or of the bin's border: those that give what comes in here, or by which what
-    /// leaves here comes.
+    /// The pads on the other side of the element, or of the bin's border: for a sink pad the source pads to which its data goes,
+    /// for a source pad the sink pads from which its data comes.
     public var internalLinks: [Pad] {
         guard let iterator = gst_pad_iterate_internal_links(pad) else { return [] }
         defer { gst_iterator_free(iterator) }

@@ -125,7 +125,7 @@ extension Pad {
     @discardableResult
     public func sendEndOfStream() -> Bool { gst_pad_send_event(pad, gst_event_new_eos()) != 0 }
 
-    /// Sends a stream with nothing in it into a sink pad that nobody feeds. Blocks where what is behind it keeps an end until it plays.
+    /// Sends stream-start, segment and EOS into a sink pad that nobody feeds. May block: a sink keeps EOS until the graph plays.
     public func sendEmptyStream() {
         var segment = GstSegment()
         gst_segment_init(&segment, GST_FORMAT_TIME)

@@ -17,9 +17,9 @@ extension Description {
             case .tooLong(let path, let limit): "\"\(path)\" is longer than \(limit >> 20) MiB, and no description"
             case .notUTF8(let path, let line):
                 line == 1
-                    ? "\"\(path)\" isn't a description, which is text in UTF-8; a media file is played by "
+                    ? "\"\(path)\" isn't a description (UTF-8 text); to play a media file, write "
                         + "'filesrc location=\"\(path)\" ! decodebin ! …'"
-                    : "\"\(path)\" isn't text in UTF-8 (line \(line))"
+                    : "\"\(path)\" isn't UTF-8 text (line \(line))"
             }
         }
     }

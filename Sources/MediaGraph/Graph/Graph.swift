@@ -343,8 +343,8 @@ public final class Graph: Sendable {
         control.async { [self] in
             // A session that only waits for others has none, nor has a speaker that nobody is linked to.
             guard !pipeline.sources.isEmpty else { return finish(.endOfStream) }
-            // A source takes it when what it is just sending has been taken, which may be never: a stop mustn't wait behind that.
-            DispatchQueue(label: "mediagraph.end").async { [self] in stock.endStream(of: pipeline) }
+            let run = state.withLock { $0.generation }
+            stock.endStream(of: pipeline) { [weak self] in self?.state.withLock { $0.isCurrent(run) } == true }
         }
     }
 

@@ -8,8 +8,8 @@ public struct ElementProgress: Sendable, Hashable {
     public let isNode: Bool
     /// What `counts.frames` counts: pictures, blocks of audio, or a muxer's buffers, say.
     public let unit: Unit
-    /// Whether a branch of the graph ends in it.
-    public let isSink: Bool
+    /// Whether it is the last element of a branch.
+    public let endsBranch: Bool
     public var counts: NodeCounts
 
     public enum Unit: String, Sendable { case frames, buffers, blocks }
@@ -26,7 +26,7 @@ extension Graph {
                 guard !isPartOfNode(element) else { return nil }
                 return ElementProgress(
                     name: element.name, factory: factory, isNode: true, unit: unit(of: element, factory),
-                    isSink: endsBranch(element, factory), counts: counts)
+                    endsBranch: endsBranch(element, factory), counts: counts)
             }
             // A bin such as autovideosink may give the counts of the sink inside it for its own: once is enough.
             guard element.isSink, !element.isBin, let shown = owner(ofSink: element),
@@ -35,7 +35,7 @@ extension Graph {
             let counts = NodeCounts(ofSink: element, arrived: sinkCounters.count(of: element) ?? 0)
             return ElementProgress(
                 name: shown.name, factory: shown.factoryName ?? factory, isNode: false, unit: unit(of: element),
-                isSink: true, counts: counts)
+                endsBranch: true, counts: counts)
         }
     }
 

@@ -68,6 +68,9 @@ struct GraphState: Sendable {
 
     var isStarting: Bool { if case .starting = phase { true } else { false } }
 
+    /// Whether this run hasn't been stopped yet.
+    func isCurrent(_ run: Int) -> Bool { if case .idle = phase { false } else { generation == run } }
+
     /// A number for someone who is going to wait for the end.
     mutating func makeWaiter() -> Int {
         lastWaiter += 1

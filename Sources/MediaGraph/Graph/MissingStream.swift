@@ -1,16 +1,17 @@
 import Dispatch
 import GStreamer
 
-/// A stream that a link of the description waits for and the input doesn't have, as a file without sound: the branch behind the
-/// link ends with nothing in it, and the rest goes on.
+/// A stream that a link needs and the input lacks, such as the sound of a silent film. The branch behind the link ends empty; the
+/// rest of the graph goes on.
 public struct MissingStream: Sendable, Hashable, CustomStringConvertible {
-    /// The element that was to give the stream, as a demuxer, and the one that was to take it.
+    /// The element that should provide the stream, such as a demuxer.
     public let source: String
+    /// The element that should receive it.
     public let sink: String
     /// What happened: `there is no audio stream: file gives video/x-raw, audioconvert0 takes audio/x-raw`.
     public let reason: String
 
-    public var description: String { "\(reason); the branch from \(sink) on ends without it" }
+    public var description: String { "\(reason); the branch that starts at \(sink) ends empty" }
 }
 
 extension Pipeline {
@@ -30,12 +31,16 @@ extension Pipeline {
     private static func reason(_ source: Element, _ pads: [Pad], _ wanted: String?, _ sink: Element) -> String {
         if let wanted, !pads.contains(where: { $0.name == wanted }) {
             let names = pads.map(\.name).joined(separator: ", ")
-            return "\(source.name) has no pad \(wanted)" + (names.isEmpty ? ", nor any other" : "; it has \(names)")
+            return "\(source.name) has no pad \(wanted)"
+                + (names.isEmpty ? ", and no other source pads" : "; it has \(names)")
         }
         let given = mediaTypes(pads.compactMap(\.currentCaps))
         let taken = mediaTypes(sink.pads.filter { $0.direction == .sink }.map { $0.queryCaps() })
         let streams = given.isEmpty ? "no stream" : given.joined(separator: ", ")
-        let missing = kind(taken).map { "there is no \($0) stream" } ?? "no stream fits"
+        let missing =
+            kind(taken).map { kind in
+                "there is no \(given.contains { $0.hasPrefix(kind + "/") } ? "other " : "")\(kind) stream"
+            } ?? "no stream matches"
         return "\(missing): \(source.name) gives \(streams), \(sink.name) takes \(taken.joined(separator: ", "))"
     }
 
@@ -48,7 +53,7 @@ extension Pipeline {
         ["video", "audio"].first { kind in !types.isEmpty && types.allSatisfy { $0.hasPrefix(kind + "/") } }
     }
 
-    /// Ends the branch that waits for it: sinks there would wait for a first buffer, and muxers for a stream, for ever.
+    /// Ends the branch that waits for the stream: its sinks and muxers would wait for ever.
     func endBranch(of missing: MissingStream) {
         guard let source = element(named: missing.source), let sink = element(named: missing.sink) else { return }
         let outputs = source.pads.filter { $0.direction == .source }
@@ -70,7 +75,7 @@ extension Pad {
             let isJoined = element.pads.count { $0.direction == .sink } > 1
             if isJoined, element.isMuxer {
                 element.leaveOut(pad)
-            } else if isJoined || next.isEmpty || element.isNodeOfParts {
+            } else if isJoined || next.isEmpty || element.isCompositeNode {
                 // A sink keeps the thread that brings the end until the graph plays.
                 DispatchQueue(label: "mediagraph.branch-end").async { pad.sendEmptyStream() }
             } else {
@@ -82,7 +87,7 @@ extension Pad {
     /// The sink pad that this source pad feeds: an element's, or that of a bin which is one for its users.
     private var receiver: Pad? {
         guard let peer, let owner = peer.parent else { return neighbour }
-        return owner.isMuxer || owner.isNodeOfParts ? peer : neighbour
+        return owner.isMuxer || owner.isCompositeNode ? peer : neighbour
     }
 }
 
@@ -96,13 +101,15 @@ extension Element {
         guard pads.allSatisfy({ $0.direction == .source || $0.currentCaps == nil }) else {
             postError(
                 .processing,
-                "a stream that was to be in the file is missing, and others have begun: \(factoryName ?? name) can't leave "
-                    + "it out any more; matroskamux can")
+                "the input lacks a stream, and \(factoryName ?? name) can't drop its track once other streams have begun; use "
+                    + "matroskamux instead")
             return
         }
-        let current = state
+        // The graph may be stopping: then this element goes to its state, too.
+        setLocksState(true)
         setState(.ready)
-        setState(current)
+        setLocksState(false)
+        syncState()
     }
 
     fileprivate var isMuxer: Bool {
@@ -111,5 +118,5 @@ extension Element {
             && info.padTemplates.contains { $0.direction == .sink && $0.presence == .request }
     }
 
-    fileprivate var isNodeOfParts: Bool { isBin && factoryName.map(Nodes.factoryNames.contains) ?? false }
+    fileprivate var isCompositeNode: Bool { isBin && factoryName.map(Nodes.factoryNames.contains) ?? false }
 }

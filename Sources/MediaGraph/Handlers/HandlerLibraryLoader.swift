@@ -14,7 +14,7 @@ extension HandlerRegistry {
             let reason = dlerror().map { String(cString: $0) } ?? "unknown"
             // Without a slash it isn't looked for in this folder.
             let isHere = !path.contains("/") && access(path, F_OK) == 0
-            let hint = isHere ? "; the one in this folder is ./\(path)" : ""
+            let hint = isHere ? "; to load the file in this folder, write ./\(path)" : ""
             throw .unsupported(.init("handler library \(path)", actual: "it can't be loaded: \(reason)\(hint)"))
         }
         guard let symbol = dlsym(library, HandlerLibrary.entryPoint) else {
@@ -85,13 +85,14 @@ private final class LibraryVisit {
         guard let kind = HandlerRegistry.Kind(rawValue: description.kind) else {
             throw .unsupported(.init("handler of \(path)", expected: "a known kind", actual: "\(description.kind)"))
         }
-        guard description.name != nil, description.summary != nil, description.options != nil, description.create != nil,
+        guard description.name != nil, description.summary != nil, description.options != nil,
+            description.create != nil,
             description.validate != nil
         else {
             throw .unsupported(
                 .init(
                     "handler library \(path)",
-                    actual: "a handler has NULL for its name, summary, options, create or validate; all of them are needed"))
+                    actual: "a handler's name, summary, options, create or validate is NULL; set all five"))
         }
         let options = String(cString: description.options).split(separator: "\n").map { HandlerOption(line: $0) }
         try registry.add(

@@ -47,7 +47,8 @@ struct DisplayCheck: DescriptionCheck {
         guard element.property(own) == nil, known.allSatisfy({ environment($0)?.isEmpty ?? true }) else { return [] }
         let lack = known.count > 1 ? "neither \(known.joined(separator: " nor ")) is set" : "\(known[0]) isn't set"
         return [
-            element.diagnostic("\(element.factory) needs a display, and \(lack)", hint: hint ?? withoutDisplay(), severity: .warning)
+            element.diagnostic(
+                "\(element.factory) needs a display, and \(lack)", hint: hint ?? withoutDisplay(), severity: .warning)
         ]
     }
 }

@@ -76,8 +76,8 @@ struct HandlerCheck: DescriptionCheck {
                 handler.diagnostic(
                     "\(place.node) has no \(place.handler) \"\(name)\"",
                     hint: nearest.map { "did you mean \"\($0)\"?" }
-                        ?? "there are \(known.map(\.name).joined(separator: ", ")); --load LIBRARY.so (or "
-                        + "MEDIAGRAPH_HANDLERS) brings handlers of your own")
+                        ?? "available: \(known.map(\.name).joined(separator: ", ")); to load your own, use --load "
+                        + "LIBRARY.so or MEDIAGRAPH_HANDLERS")
             ]
         }
         let options = element.property(place.options)

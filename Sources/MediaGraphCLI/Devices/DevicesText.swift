@@ -30,7 +30,7 @@ struct DevicesText {
     private func lines(_ device: MediaDevice) -> [String] {
         var marks: [String] = []
         if device.isMonitor {
-            marks.append("what a speaker plays, no microphone")
+            marks.append("monitor of a speaker, not a microphone")
             if device.isDefault == true { marks.append("the server's default source") }
         } else if device.isDefault == true {
             marks.append("default")

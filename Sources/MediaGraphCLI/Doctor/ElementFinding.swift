@@ -20,7 +20,7 @@ enum ElementFinding {
                 problem: "there is no element \(factory)",
                 mend: package.map { "sudo apt-get install \($0)" }
                     ?? NearestName.find(factory, among: ElementFactoryInfo.allNames).map { "did you mean \($0)?" }
-                    ?? "no package that apt knows of has it")
+                    ?? "no package known to apt provides it")
         }
         guard let family = DeviceFamily(factory) else { return nil }
         return family.finding(OpenedElement(factory: factory, properties: properties, filter: filter))
@@ -56,6 +56,4 @@ enum ElementFinding {
         }
         return "plug one in; what a speaker plays is devicesource source=\(DescriptionText.quoted(monitor.text))"
     }
-
-    /// Where apt has no lists to look into.
 }

@@ -104,7 +104,7 @@ enum InputError: Error, Equatable, CustomStringConvertible {
             "one description at a time: \"\(input)\" is one already, what is \"\(word)\"? "
                 + "(A mistyped option's value is taken for one too.)"
         case .file(let error, let nearest): "\(error)" + (nearest.map { "; did you mean \"\($0)\"?" } ?? "")
-        case .notUTF8: "standard input isn't text in UTF-8"
+        case .notUTF8: "standard input isn't UTF-8 text"
         }
     }
 }

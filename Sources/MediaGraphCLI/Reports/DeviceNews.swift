@@ -12,7 +12,7 @@ enum DeviceNews {
             TextWidth.printable(
                 time == .zero
                     ? "\(node): waiting for \(device): \(reason)"
-                    : "\(node): \(device) has been away since \(text(time)): \(reason)")
+                    : "\(node): \(device) was lost at \(text(time)): \(reason)")
         case .deviceBack(let node, let device, let lostAt, let backAt):
             TextWidth.printable(
                 "\(node): \(device) is back at \(text(backAt)), "

@@ -20,7 +20,7 @@ enum JSONEvent: String, Codable, CaseIterable, Sendable {
         case .format: "node, device, format: which of the device's formats was picked"
         case .lost: "node, device, lostAt (seconds), reason: a device has gone"
         case .back: "node, device, lostAt, backAt, gap (seconds): it is back"
-        case .missing: "element, sink, message: a stream that a branch waits for; the branch ends"
+        case .missing: "element, sink, message: the input lacks a stream; a branch ends empty"
         case .control: "command, node, property, value (fields of a structure) or error: the answer to a line"
         case .message: "element, message, fields: posted by an element"
         case .warning: "element, factory, message, detail"

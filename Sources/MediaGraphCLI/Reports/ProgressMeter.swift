@@ -64,7 +64,7 @@ struct ProgressMeter: Sendable {
                 name: element.name, element: element.factory, unit: element.unit.rawValue, frames: now.frames,
                 framesPerSecond: elapsed > 0 ? (Double(frames) / elapsed).rounded(toPlaces: 1) : 0,
                 dropped: now.dropped,
-                isSink: element.isSink,
+                endsBranch: element.endsBranch,
                 refused: now.refused,
                 handlerMilliseconds: element.isNode && frames > 0 && handling > 0
                     ? (handling / Double(frames) * 1000).rounded(toPlaces: 3) : nil,

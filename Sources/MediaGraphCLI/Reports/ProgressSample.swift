@@ -12,8 +12,8 @@ struct ProgressSample: Sendable, Equatable {
         /// Of the last second or two; at the end, of the whole run.
         var framesPerSecond: Double
         var dropped: UInt64
-        /// Whether it is the end of a branch.
-        var isSink = false
+        /// Whether it is the last element of a branch.
+        var endsBranch = false
         /// Frames that a sender was told are refused.
         var refused: UInt64
         /// Time in the handler for each frame; nodes only, and only where it was measured.

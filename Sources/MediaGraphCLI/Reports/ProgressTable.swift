@@ -119,7 +119,7 @@ struct ProgressTable {
     }
 
     private static func handler(_ row: ProgressSample.Row) -> String? {
-        row.handlerMilliseconds.map { "\(Numbers.fixed($0, $0 < 10 ? 2 : 1)) ms a \(row.unit.dropLast())" }
+        row.handlerMilliseconds.map { "\(Numbers.fixed($0, $0 < 10 ? 2 : 1)) ms per \(row.unit.dropLast())" }
     }
 
     private static func latency(_ row: ProgressSample.Row) -> String? {

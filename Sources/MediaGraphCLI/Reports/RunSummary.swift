@@ -19,7 +19,8 @@ enum StopReason: String, Codable, Sendable, CaseIterable {
     /// What the user is told while streams end; `duration` is the run's limit in seconds.
     func announcement(duration: Double?) -> String? {
         switch self {
-        case .duration: (duration.map { "\(Numbers.shortest($0)) s \($0 == 1 ? "is" : "are") up; " } ?? "") + "finishing …"
+        case .duration:
+            (duration.map { "\(Numbers.shortest($0)) s \($0 == 1 ? "is" : "are") up; " } ?? "") + "finishing …"
         case .interrupted: "finishing … (Ctrl-C again stops at once)"
         case .terminated, .hungUp: "finishing …"
         case .endOfStream, .readerGone, .error, .forced: nil
@@ -80,10 +81,11 @@ struct RunSummary: Sendable {
 
     /// Where a branch's end got nothing at all, although the graph was running.
     var emptySinkWarning: String? {
-        let names = sample.time > 0 ? sample.rows.filter { $0.isSink && $0.frames + $0.dropped == 0 }.map(\.name) : []
+        let names =
+            sample.time > 0 ? sample.rows.filter { $0.endsBranch && $0.frames + $0.dropped == 0 }.map(\.name) : []
         guard let last = names.last else { return nil }
         let all = names.count == 1 ? last : names.dropLast().joined(separator: ", ") + " and " + last
-        return "nothing arrived at \(all)"
+        return "\(all) received no data"
     }
 }
 
@@ -100,10 +102,11 @@ struct RunFailure: Sendable {
     var incompleteFiles: [String] = []
 
     /// A start or a stop that doesn't return; `elements` are those that it waits for.
-    init(hangingIn elements: [(name: String, factory: String?)], isStarting: Bool, because cause: Standstill? = nil) {
+    init(hangingIn elements: [(name: String, factory: String?)], isStarting: Bool, because cause: StarvedSink? = nil) {
         self.init(elements, "hangs while \(isStarting ? "starting" : "stopping")")
         if let cause {
-            text += ": \(cause)"
+            text += ". \(cause)"
+            message = text
             return
         }
         guard !isStarting else { return }
@@ -131,22 +134,24 @@ struct RunFailure: Sendable {
     }
 
     /// A sink that gets nothing.
-    init(_ standstill: Standstill) {
-        text = "\(standstill)"
+    init(_ starved: StarvedSink) {
+        text = "\(starved)"
         message = text
-        element = standstill.sink
+        element = starved.sink
     }
 
     /// Streams that were asked to end and didn't.
-    init(notEndedWithin limit: Duration, because cause: Standstill?) {
+    init(notEndedWithin limit: Duration, because cause: StarvedSink?) {
         message = "its streams didn't end within \(limit.components.seconds) s of being asked to"
-        text = message + (cause.map { ": \($0)" } ?? Self.advice)
+        if let cause { message += ". \(cause)" }
+        text = cause == nil ? message + Self.advice : message
     }
 
     /// A graph that was stopped before it was running.
-    init(_ stopped: GraphError, because cause: Standstill?) {
+    init(_ stopped: GraphError, because cause: StarvedSink?) {
         self.init(stopped)
-        if let cause { text += ": \(cause)" }
+        if let cause { text += ". \(cause)" }
+        message = text
     }
 
     private static let advice = """

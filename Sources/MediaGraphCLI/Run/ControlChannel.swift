@@ -50,7 +50,7 @@ struct ControlChannel: Sendable {
                         pending.append(byte)
                         if pending.count > Self.longestLine {
                             isTooLong = true
-                            failed("\(name): a line is longer than \(Self.longestLine) bytes, and left out")
+                            failed("\(name): ignored a line longer than \(Self.longestLine) bytes")
                         }
                         continue
                     }

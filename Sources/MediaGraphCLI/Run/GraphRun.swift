@@ -73,7 +73,7 @@ struct GraphRun {
         do throws(GraphError) {
             // Time counts from PLAYING on, but a graph that never comes to it mustn't outlive it by more than any other.
             let startAlarm = alarm(plus: Self.finishLimit, requester)
-            let delay = tellDelay(monitor)
+            let delay = reportSlowStart(monitor)
             defer {
                 startAlarm?.cancel()
                 delay.cancel()
@@ -84,11 +84,11 @@ struct GraphRun {
             let timer = monitor.started()
             listen(monitor)
             let endAlarm = alarm(plus: .zero, requester)
-            let standstills = tellStandstills(monitor)
+            let starvation = reportStarvedSinks(monitor)
             defer {
                 timer.cancel()
                 endAlarm?.cancel()
-                standstills.cancel()
+                starvation.cancel()
             }
             return .success(try await graph.waitUntilEnd())
         } catch {
@@ -96,27 +96,31 @@ struct GraphRun {
         }
     }
 
-    /// Says what a start waits for that takes long.
-    private func tellDelay(_ monitor: RunMonitor) -> Task<Void, any Error> {
+    /// Reports what a slow start is waiting for.
+    private func reportSlowStart(_ monitor: RunMonitor) -> Task<Void, any Error> {
         Task { [graph] in
             try await Task.sleep(for: Self.startPatience)
             let elements = graph.elementsChangingState
-            let standstills = graph.standstills
-            if !elements.isEmpty || standstills.isEmpty {
-                monitor.delayed(RunFailure(startingIn: elements, for: Self.startPatience))
+            let starved = graph.starvedSinks
+            if !elements.isEmpty || starved.isEmpty {
+                monitor.delayed(RunFailure(startingIn: elements, for: Self.startPatience), isStarting: true)
                 return
             }
-            // A sink without an explanation may wait for another that has one.
-            let explained = standstills.filter(\.isExplained)
-            for standstill in explained.isEmpty ? standstills : explained { monitor.delayed(RunFailure(standstill)) }
+            // The others may wait for these.
+            let permanent = starved.filter(\.isPermanent)
+            for sink in permanent.isEmpty ? starved : permanent {
+                monitor.delayed(RunFailure(sink), isStarting: true)
+            }
         }
     }
 
-    /// Says which sinks of a graph that plays get nothing, where it is known why: somebody whose stream a sink plays may come later.
-    private func tellStandstills(_ monitor: RunMonitor) -> Task<Void, any Error> {
+    /// Reports which sinks of a playing graph get no data, where that is permanent: an absent user may still come.
+    private func reportStarvedSinks(_ monitor: RunMonitor) -> Task<Void, any Error> {
         Task { [graph] in
             try await Task.sleep(for: Self.startPatience)
-            for standstill in graph.standstills where standstill.isExplained { monitor.delayed(RunFailure(standstill)) }
+            for sink in graph.starvedSinks where sink.isPermanent {
+                monitor.delayed(RunFailure(sink), isStarting: false)
+            }
         }
     }
 
@@ -150,7 +154,7 @@ struct GraphRun {
             graph.requestEndOfStream()
             do { try await waitForStreams() } catch { return StopRequest(reason: reason) }
             // The stop takes it away.
-            let cause = graph.standstills.first(where: \.isExplained)
+            let cause = graph.starvedSinks.first(where: \.isPermanent)
             await forceStop(reason, because: cause, monitor)
             return StopRequest(reason: reason, cause: cause)
         }
@@ -160,7 +164,7 @@ struct GraphRun {
     private struct StopRequest {
         var reason: StopReason
         /// Why the streams didn't end in time.
-        var cause: Standstill?
+        var cause: StarvedSink?
     }
 
     /// Throws when they have ended.
@@ -172,7 +176,7 @@ struct GraphRun {
         try await Task.sleep(for: Self.finishLimit)
     }
 
-    private func forceStop(_ reason: StopReason, because cause: Standstill?, _ monitor: RunMonitor) async {
+    private func forceStop(_ reason: StopReason, because cause: StarvedSink?, _ monitor: RunMonitor) async {
         let isStarting = graph.isStarting
         // A change of state that hangs can't be called off, and the stop waits behind it.
         let watchdog = Task { [graph] in
@@ -197,7 +201,7 @@ struct GraphRun {
         let error: GraphError
         switch end {
         case .success(.endOfStream):
-            let status = await monitor.lacksStream ? ExitStatus.missingStream : .success
+            let status = await monitor.hasMissingStream ? ExitStatus.missingStream : .success
             await monitor.end(request?.reason ?? .endOfStream, status)
             return status
         case .success(.stopped), .failure(.stopped):

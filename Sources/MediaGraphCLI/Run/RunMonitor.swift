@@ -19,7 +19,7 @@ final class RunMonitor: Sendable {
         var frozen: [ElementProgress]?
         var isFinishing = false
         var isOver = false
-        var lacksStream = false
+        var hasMissingStream = false
 
         /// Seconds since then.
         var time: Double? {
@@ -52,9 +52,12 @@ final class RunMonitor: Sendable {
     }
 
     /// A user who has asked for the end hears anyway what it waits for.
-    func delayed(_ delay: RunFailure) {
+    func delayed(_ delay: RunFailure, isStarting: Bool) {
         queue.async { [self] in
-            update { if !$0.isFinishing { $0.reporter.delayed(delay) } }
+            update { state in
+                guard !state.isFinishing, !state.isOver, isStarting == (state.began == nil) else { return }
+                state.reporter.delayed(delay)
+            }
         }
     }
 
@@ -90,22 +93,22 @@ final class RunMonitor: Sendable {
     func event(_ event: GraphEvent) {
         queue.async { [self] in
             update { state in
-                if case .missingStream = event { state.lacksStream = true }
+                if case .missingStream = event { state.hasMissingStream = true }
                 state.reporter.event(event)
             }
         }
     }
 
     /// Whether the input lacked a stream, by all events that it was given.
-    var lacksStream: Bool {
+    var hasMissingStream: Bool {
         get async {
             await withCheckedContinuation { continuation in
-                queue.async { [self] in continuation.resume(returning: state.withLock { $0.lacksStream }) }
+                queue.async { [self] in continuation.resume(returning: state.withLock { $0.hasMissingStream }) }
             }
         }
     }
 
-    /// Nothing comes behind the last report.
+    /// Nothing follows the last report.
     func control(_ reply: ControlReply) {
         queue.async { [self] in
             update { if !$0.isOver { $0.reporter.control(reply) } }

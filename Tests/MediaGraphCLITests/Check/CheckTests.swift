@@ -82,7 +82,7 @@ import Testing
         #expect(directory.errors.contains("is a directory"))
         let binary = try Program.shell("head -c 4000 '\(Program.path)' | mediagraph check -")
         #expect(binary.status == 2)
-        #expect(binary.errors == "error: standard input isn't text in UTF-8\n")
+        #expect(binary.errors == "error: standard input isn't UTF-8 text\n")
     }
 
     @Test("GR-5 a library that can't be loaded ends the program with status 2")

@@ -45,7 +45,7 @@ import Testing
             ("autovideosrc ! fakesink", "there is no camera /dev/video0", "v4l2loopback"),
             ("audiotestsrc ! autoaudiosink", "autoaudiosink can't be opened: ", "pulseaudio --start"),
             ("devicesource kind=microphone ! fakesink", "there is no microphone", ""),
-            ("nosuchelement ! fakesink", "there is no element nosuchelement", "mediagraph check"),
+            ("nosuchelement ! fakesink", "there is no element nosuchelement", "no package known to apt"),
         ])
     func lacks(_ description: String, _ problem: String, _ mend: String) throws {
         let (status, findings) = try Self.doctor(description)

@@ -29,8 +29,8 @@ import Testing
         #expect(
             lines == [
                 "  00:00:12  cam           videosource    30.0 fps    360 frames  0 dropped",
-                "            blur          preprocessor   30.0 fps    360 frames  2 dropped  0.80 ms a frame",
-                "            rawdatapipe0                 30.0 fps    358 frames  0 dropped  12.3 ms a frame  latency 41 ms",
+                "            blur          preprocessor   30.0 fps    360 frames  2 dropped  0.80 ms per frame",
+                "            rawdatapipe0                 30.0 fps    358 frames  0 dropped  12.3 ms per frame  latency 41 ms",
             ])
     }
 
@@ -40,7 +40,11 @@ import Testing
         (counts.frames, counts.lateness) = (10, -5_000_000)
         var meter = ProgressMeter()
         meter.add(
-            [ElementProgress(name: "ears", factory: "virtualspeaker", isNode: true, unit: .buffers, isSink: true, counts: counts)],
+            [
+                ElementProgress(
+                    name: "ears", factory: "virtualspeaker", isNode: true, unit: .buffers, endsBranch: true,
+                    counts: counts)
+            ],
             at: 1)
         #expect(meter.sample(at: 1).rows[0].latencyMilliseconds == 0)
         #expect(meter.latencies.summary == .init(p50: 0, p99: 0))

@@ -70,12 +70,13 @@ import Testing
             "run", format,
             "videotestsrc ! tee name=t t. ! queue ! valve name=v drop=true ! fakesink name=a "
                 + "t. ! queue ! fakesink")
-        let text = "a has had no first buffer: v is closed. Set drop=false on it, or async=false on a"
+        let text =
+            "a hasn't received any data: v is closed. Set drop=false on v; or, to play the other branches without a, set async=false on a"
         #expect(program.waits { ($0.output + $0.errors).contains(text) })
         program.send(SIGINT)
         #expect(program.end() == 130)
         guard format == "--json" else {
-            let error = "error: the graph was stopped before it was running: \(text)"
+            let error = "error: the graph was stopped before it was running. \(text)"
             #expect(program.errors.contains(error), "\(program.errors)")
             return
         }

@@ -100,16 +100,19 @@ import Testing
     @Test(
         "GR-2 a value of raw caps that nothing has is an error with the value that was meant, and the only one",
         arguments: [
-            ("videotestsrc ! video/x-raw,framerate=30 ! fakesink", "framerate is a fraction", "framerate=30/1"),
+            ("videotestsrc ! video/x-raw,framerate=30 ! fakesink", "framerate must be a fraction", "framerate=30/1"),
             (
-                "videotestsrc ! video/x-raw,framerate=29.97 ! fakesink", "framerate is a fraction",
+                "videotestsrc ! video/x-raw,framerate=29.97 ! fakesink", "framerate must be a fraction",
                 "framerate=30000/1001"
             ),
             (
-                "videotestsrc ! video/x-raw,framerate=23.976 ! fakesink", "framerate is a fraction",
+                "videotestsrc ! video/x-raw,framerate=23.976 ! fakesink", "framerate must be a fraction",
                 "framerate=24000/1001"
             ),
-            ("videotestsrc ! video/x-raw,framerate=12.5 ! fakesink", "framerate is a fraction", "framerate=12500/1000"),
+            (
+                "videotestsrc ! video/x-raw,framerate=12.5 ! fakesink", "framerate must be a fraction",
+                "framerate=12500/1000"
+            ),
             ("videotestsrc ! video/x-raw,format=i420 ! fakesink", "there is no video format \"i420\"", "format=I420"),
             ("audiotestsrc ! audio/x-raw,format=S16 ! fakesink", "there is no audio format \"S16\"", "format=S16LE"),
             (
@@ -142,6 +145,6 @@ import Testing
         let word = try check("videotestsrc ! textoverlay text=good morning ! fakesink")
         #expect(word.contains("a value with a space needs quotes: text=\"good …\""), "\(word)")
         let option = try check("videotestsrc ! preprocessor handler=watermark options=text=a size=9 ! fakesink")
-        #expect(option.contains("options belong together, in quotes: options=\"text=a,size=9\""), "\(option)")
+        #expect(option.contains("put all options into one quoted value: options=\"text=a,size=9\""), "\(option)")
     }
 }

@@ -61,6 +61,8 @@ import Testing
         #expect(packages.package(ofElement: "nosuch") == nil)
         #expect(packages.package(ofURI: "web+https", isSink: false) == "gstreamer1.0-wpe")
         #expect(packages.package(ofURI: "web+https", isSink: true) == nil)
-        #expect(DebianPackages { "" }.package(ofElement: "x264enc") == nil)
+        // Where apt has no lists, and of a package that doesn't list its element.
+        #expect(DebianPackages { "" }.package(ofElement: "a52dec") == nil)
+        #expect(DebianPackages { "" }.package(ofElement: "rtspclientsink") == "gstreamer1.0-rtsp")
     }
 }

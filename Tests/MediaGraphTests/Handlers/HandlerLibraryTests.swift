@@ -23,6 +23,6 @@ import Testing
         #expect(error?.code == .unsupported)
         #expect(
             error?.detail.actual
-                == "a handler has NULL for its name, summary, options, create or validate; all of them are needed")
+                == "a handler's name, summary, options, create or validate is NULL; set all five")
     }
 }

@@ -30,15 +30,16 @@ enum CapsFieldCheck {
         return (0..<caps.count).flatMap { index -> [Problem] in
             let structure = caps[index]
             guard let known = fields[structure.name] else { return [] }
-            return valueProblems(of: structure, text, place) + structure.fieldNames.compactMap { field in
-                guard !known.contains(field), seen.insert(field).inserted,
-                    let nearest = NearestName.find(field, among: known)
-                else { return nil }
-                return Problem(
-                    place: .expanded(range(of: field, in: text, place)), severity: .warning,
-                    message: "\(structure.name) has no field \"\(field)\", and nothing here looks at one",
-                    hint: "did you mean \"\(nearest)\"?")
-            }
+            return valueProblems(of: structure, text, place)
+                + structure.fieldNames.compactMap { field in
+                    guard !known.contains(field), seen.insert(field).inserted,
+                        let nearest = NearestName.find(field, among: known)
+                    else { return nil }
+                    return Problem(
+                        place: .expanded(range(of: field, in: text, place)), severity: .warning,
+                        message: "\(structure.name) has no field \"\(field)\", and nothing here looks at one",
+                        hint: "did you mean \"\(nearest)\"?")
+                }
         }
     }
 
@@ -60,15 +61,16 @@ enum CapsFieldCheck {
                 exact ?? NearestName.find(format.uppercased(), among: formats))
         }
         for field in ["framerate", "max-framerate", "pixel-aspect-ratio"] where isVideo {
-            guard let number = structure[field, as: Double.self] ?? structure[field, as: Int32.self].map(Double.init) else {
+            guard let number = structure[field, as: Double.self] ?? structure[field, as: Int32.self].map(Double.init)
+            else {
                 continue
             }
-            add(field, "\(field) is a fraction", fraction(number))
+            add(field, "\(field) must be a fraction", fraction(number))
         }
         return problems
     }
 
-    /// `30/1`; of what NTSC's rates are rounded to, those.
+    /// `30/1`; rounded NTSC rates become n/1001.
     private static func fraction(_ number: Double) -> String? {
         guard number > 0, number < 100_000 else { return nil }
         if number == number.rounded() { return "\(Int(number))/1" }

@@ -20,7 +20,7 @@ struct DescribedBranches {
     /// A sink without a queue before it: the thread that brings its first buffer waits there for PLAYING.
     func holdsBuffers(_ index: Int) -> Bool { !ends(behind: index, past: { !Self.isQueue($0) }).isEmpty }
 
-    /// A sink that PLAYING waits for. Pipes don't preroll, nor does what says so.
+    /// A sink that PLAYING waits for. Pipes don't preroll, nor do sinks with async=false.
     func prerolls(_ index: Int) -> Bool { prerollingEnd(behind: index) != nil }
 
     func prerollingEnd(behind index: Int) -> Int? {

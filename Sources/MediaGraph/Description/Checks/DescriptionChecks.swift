@@ -10,7 +10,7 @@ enum DescriptionChecks {
             + SessionCheck.problems(in: context)
     }
 
-    /// A filter with a value that nothing has fits nowhere: that it doesn't fit here says less.
+    /// An invalid caps value can't link anywhere, so its link errors are left out.
     private static func linkProblems(in context: CheckContext) -> [Problem] {
         let fields = CapsFieldCheck.problems(in: context)
         let wrong = fields.filter { $0.severity == .error }.compactMap(\.expandedRange)

@@ -19,9 +19,11 @@ enum ElementCheck {
                 hint = "as a property of \(before.name) it needs a value: \(element.factory)=…"
             }
             if let quotes = QuotedValue.hint(before: element.range, context) { hint = quotes }
-            let isAlone = context.parsed.elements.count == 1 && context.parsed.links.isEmpty && element.properties.isEmpty
+            let isAlone =
+                context.parsed.elements.count == 1 && context.parsed.links.isEmpty && element.properties.isEmpty
             return Problem(
-                place: .expanded(element.range), message: finding.message + (isAlone ? ", and no file of that name" : ""),
+                place: .expanded(element.range),
+                message: finding.message + (isAlone ? ", nor a file of that name" : ""),
                 hint: hint)
         }
     }

@@ -68,7 +68,8 @@ enum NameCheck {
             // The name may be one inside an element that is a bin itself. Without any element GStreamer 1.22 looks the
             // name up in a null pointer: it mustn't be asked.
             return Problem(
-                place: .expanded(name.range), message: "no element is named \"\(name.text)\"", hint: quotes ?? near ?? known,
+                place: .expanded(name.range), message: "no element is named \"\(name.text)\"",
+                hint: near ?? quotes ?? known,
                 isCertain: context.parsed.elements.isEmpty)
         }
     }

@@ -1,10 +1,13 @@
 import GStreamer
 
-/// What keeps a graph from ever playing that isn't live: it plays once each sink has its first buffer. Only for a graph all of
-/// whose sources are known not to be live.
+/// Finds what keeps a graph that isn't live from ever playing: it plays only when each sink has its first buffer. Checks only
+/// graphs whose sources are all known not to be live.
 enum PrerollCheck {
     static func problems(in context: CheckContext) -> [Problem] {
-        guard let graph = DescribedBranches(context), isKnownNotToBeLive(graph) else { return [] }
+        guard let graph = DescribedBranches(context), isKnownNotToBeLive(graph),
+            // A sink that makes its graph live.
+            !context.factories.values.contains(where: { $0.name == "webrtcbin" })
+        else { return [] }
         return context.factories.sorted { $0.key < $1.key }.compactMap { index, factory in
             switch factory.name {
             case "valve": closedValve(index, graph)
@@ -34,8 +37,8 @@ enum PrerollCheck {
         return Problem(
             place: .expanded(context.parsed.elements[index].range), severity: .warning,
             message:
-                "\(context.label(index)) is closed: the graph plays once \(context.label(sink)) has its first buffer",
-            hint: "set drop=false, or async=false on \(context.label(sink))")
+                "\(context.label(index)) is closed, so \(context.label(sink)) gets no data and the graph never plays",
+            hint: "set drop=false on the valve, or async=false on \(context.label(sink))")
     }
 
     /// An encoder that looks ahead takes in frames that another branch has to hold meanwhile.
@@ -51,10 +54,12 @@ enum PrerollCheck {
             {
                 return Problem(
                     place: .expanded(context.parsed.elements[encoder].range), severity: .warning,
-                    message: "\(context.label(encoder)) takes in some 40 frames before it gives any, and "
-                        + "\(context.label(other)) in another branch of \(context.label(tee)) may be full before that: "
-                        + "then the graph never plays",
-                    hint: "set tune=zerolatency, or on the queue max-size-time=0 max-size-buffers=0 max-size-bytes=0")
+                    message:
+                        "\(context.label(encoder)) needs about 40 frames before it outputs one; \(context.label(other)) in "
+                        + "another branch of \(context.label(tee)) may fill up first, and then the graph never plays",
+                    hint:
+                        "set tune=zerolatency on the encoder, or max-size-time=0 max-size-buffers=0 max-size-bytes=0 on the queue"
+                )
             }
         }
         return nil
@@ -63,7 +68,14 @@ enum PrerollCheck {
     private static func looksAhead(_ index: Int, _ context: CheckContext) -> Bool {
         guard ["x264enc", "x265enc"].contains(context.factories[index]?.name ?? "") else { return false }
         let settings = context.parsed.elements[index].properties
-        return !settings.contains { $0.name == "tune" && $0.value.contains("zerolatency") || $0.name == "rc-lookahead" }
+        return !settings.contains { setting in
+            switch setting.name {
+            case "tune": setting.value.contains("zerolatency")
+            case "speed-preset": setting.value == "ultrafast"
+            case "rc-lookahead": (Int(setting.value) ?? 40) < 20
+            default: false
+            }
+        }
     }
 
     /// A queue that holds a second, 10 MB or 200 buffers, as GStreamer makes them.

@@ -14,7 +14,7 @@ enum PropertyCheck {
                 guard !property.nameRange.isEmpty, !property.name.contains("…") else { return nil }
                 guard let info = factory.property(property.name) else {
                     var problem = unknown(property, label: element.factory, names: factory.properties.map(\.name))
-                    if let options = optionsBefore(property, in: element) { problem.hint = options }
+                    if let options = hintForMisplacedOption(property, in: element) { problem.hint = options }
                     return problem
                 }
                 if !seen.insert(info.name).inserted, info.isConstruct || info.isConstructOnly {
@@ -82,12 +82,13 @@ enum PropertyCheck {
     }
 
     /// For a second option behind a space: `options=a=1 b=2`.
-    private static func optionsBefore(_ property: ParsedProperty, in element: ParsedElement) -> String? {
+    private static func hintForMisplacedOption(_ property: ParsedProperty, in element: ParsedElement) -> String? {
         let before = element.properties.last { $0.valueRange.upperBound <= property.range.lowerBound }
         guard let before, before.name == "options" || before.name.hasSuffix("-options"), !before.isUnknown else {
             return nil
         }
-        return "options belong together, in quotes: \(before.name)=\"\(before.value),\(property.name)=\(property.value)\""
+        return
+            "put all options into one quoted value: \(before.name)=\"\(before.value),\(property.name)=\(property.value)\""
     }
 
     /// `name= ! x`: the blanks around "=" belong to it, so the value is the link that was meant to come next.

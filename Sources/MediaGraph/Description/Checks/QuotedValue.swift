@@ -7,7 +7,7 @@ enum QuotedValue {
         let properties = context.parsed.elements.flatMap(\.properties)
         guard
             let property = properties.first(where: { $0.valueRange.upperBound + 1 == word.lowerBound }),
-            !property.isUnknown,
+            !property.isUnknown, property.name != "name",
             // With quotes it is longer than its text.
             property.valueRange.count == property.value.utf8.count, !property.value.isEmpty
         else { return nil }

@@ -24,9 +24,10 @@ package enum DefaultDevice {
             let server = kind == .microphone ? ServerSockets.namedSoundServer : nil
             let missing =
                 list.devices.isEmpty
-                ? "no \(kind.nick) is plugged in" + (server.map { " at PULSE_SERVER=\($0)" } ?? "")
-                : "there is no \(kind.nick), only what speakers play"
-            throw .noDevice(.init("\(missing); `mediagraph devices` lists what there is"))
+                ? server.map { "the sound server at PULSE_SERVER=\($0) has no \(kind.nick)" }
+                    ?? "no \(kind.nick) is plugged in"
+                : "there is no \(kind.nick), only monitors of speakers"
+            throw .noDevice(.init("\(missing); `mediagraph devices` lists the devices"))
         }
         return device.text
     }

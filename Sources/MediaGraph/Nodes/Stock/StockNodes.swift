@@ -1,3 +1,4 @@
+import Dispatch
 import GStreamer
 import Synchronization
 
@@ -118,16 +119,19 @@ final class StockNodes: Sendable {
     }
 
     /// Ends the stream at the graph's sources. A looked-up appsrc ends behind what its gate holds: an event of its own would
-    /// overtake that. Each source by itself: a bin that is sent the end holds its state until all have taken it, and a stop waits.
-    func endStream(of bin: Element) {
+    /// overtake that.
+    ///
+    /// Each source by itself and on a thread of its own: it accepts EOS only after its current push returns, perhaps never, and
+    /// neither the other sources nor a stop may wait for that. `isCurrent`: whether the same run goes on.
+    func endStream(of bin: Element, while isCurrent: @escaping @Sendable () -> Bool) {
         let gates = state.withLock { $0.sources.mapValues(\.gate) }
         for source in bin.sources {
             if let gate = gates[source] {
                 gate.endOfStreamRequested()
             } else if source.typeName == "GstBin" || gates.keys.contains(where: { $0.isInside(source) }) {
-                endStream(of: source)
+                endStream(of: source, while: isCurrent)
             } else {
-                source.sendEndOfStream()
+                DispatchQueue(label: "mediagraph.end").async { if isCurrent() { source.sendEndOfStream() } }
             }
         }
     }

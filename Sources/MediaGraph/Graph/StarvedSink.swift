@@ -1,0 +1,251 @@
+import GStreamer
+
+/// A sink that hasn't received any data, and why.
+public struct StarvedSink: Sendable, Hashable {
+    /// The sink's name.
+    public let sink: String
+    public let cause: Cause
+    /// Whether the graph plays nevertheless, as a live one does.
+    public let isGraphPlaying: Bool
+
+    init(sink: String, cause: Cause, isGraphPlaying: Bool = false) {
+        (self.sink, self.cause, self.isGraphPlaying) = (sink, cause, isGraphPlaying)
+    }
+
+    public enum Cause: Sendable, Hashable {
+        /// A `valve` with `drop=true` is upstream.
+        case closedValve(String)
+        /// The input of this upstream element isn't linked: no matching stream has appeared.
+        case unlinkedInput(of: String)
+        /// The sink is a `webrtcbin` to which no peer has connected.
+        case noPeer
+        /// A queue in another branch is full and blocks the element that feeds both branches. `blockedBy` is the sink behind
+        /// that queue; `encoder` is an encoder upstream of the starved sink that needs several frames before it outputs one.
+        case fullQueue(String, level: String, blockedBy: String?, encoder: Encoder?)
+        /// A sink in another branch blocks the thread that feeds both until the graph plays.
+        case sharedThread(splitter: String, blockedBy: String)
+        /// None of these: its source has sent nothing yet.
+        case unknown
+    }
+
+    public struct Encoder: Sendable, Hashable {
+        public let name: String
+        /// The property setting that makes it output each frame at once, as descriptions write it.
+        public let lowDelaySetting: String?
+    }
+
+    /// Whether the sink stays without data unless somebody changes something.
+    public var isPermanent: Bool {
+        switch cause {
+        case .closedValve, .noPeer, .fullQueue, .sharedThread: true
+        case .unlinkedInput, .unknown: false
+        }
+    }
+}
+
+extension StarvedSink: CustomStringConvertible {
+    /// What happened and what to write, in a line.
+    public var description: String {
+        switch cause {
+        case .closedValve(let valve):
+            "\(sink) hasn't received any data: \(valve) is closed. Set drop=false on \(valve)"
+                + (isGraphPlaying
+                    ? "" : "; or, to play the other branches without \(sink), set async=false on \(sink)")
+        case .unlinkedInput(let element):
+            "\(sink) hasn't received any data: the input of \(element) isn't linked, since no matching stream has appeared. "
+                + "Check that the source has one"
+        case .noPeer:
+            "\(sink) sends nothing: no peer is connected. A program has to exchange an offer and an answer with a peer first"
+        case .fullQueue(let queue, let level, let blocker, let encoder):
+            "\(sink) hasn't received any data: \(queue) in another branch is full (\(level))"
+                + Self.reason(blocker, encoder, queue) + ". Do one of these: set max-size-time=0 max-size-buffers=0 "
+                + "max-size-bytes=0 on \(queue); " + Self.setting(of: encoder) + "set async=false on \(sink)"
+        case .sharedThread(let splitter, let blocker):
+            "\(sink) hasn't received any data: \(blocker) blocks the thread that feeds both until the graph plays. Add a queue "
+                + "to each branch of \(splitter) (\(splitter). ! queue ! …), or set async=false on \(sink)"
+        case .unknown: "\(sink) hasn't received any data"
+        }
+    }
+
+    private static func reason(_ blocker: String?, _ encoder: Encoder?, _ queue: String) -> String {
+        let reasons = [
+            blocker.map { "\($0) holds its data until the graph plays" },
+            encoder.map { "\($0.name) needs more frames than \(queue) holds before it outputs one" },
+        ].compactMap(\.self)
+        return reasons.isEmpty ? "" : "; " + reasons.joined(separator: ", and ")
+    }
+
+    private static func setting(of encoder: Encoder?) -> String {
+        guard let encoder, let setting = encoder.lowDelaySetting else { return "" }
+        return "set \(setting) on \(encoder.name); "
+    }
+}
+
+extension Graph {
+    /// The sinks that have received neither a buffer nor EOS; empty when data flows everywhere.
+    ///
+    /// A sink whose source has nothing to send yet, such as an absent user or a slow file, is listed with the cause `unknown`.
+    /// Callable from any thread; doesn't take the state lock.
+    public var starvedSinks: [StarvedSink] {
+        let isPlaying = !isStarting
+        var told: Set<String> = []
+        return pipeline.allElements.compactMap { element in
+            if element.isWebRTCWithoutPeer {
+                return StarvedSink(sink: element.name, cause: .noPeer, isGraphPlaying: isPlaying)
+            }
+            guard isWaiting(element, isPlaying), let shown = owner(ofSink: element), shown.factoryName != "webrtcbin",
+                told.insert(shown.name).inserted
+            else { return nil }
+            return StarvedSink(
+                sink: shown.name, cause: StarvationSearch(self, isPlaying: isPlaying).cause(for: element),
+                isGraphPlaying: isPlaying)
+        }
+    }
+
+    /// Whether it ends a branch and has received nothing.
+    private func isWaiting(_ element: Element, _ isPlaying: Bool) -> Bool {
+        let pads = element.pads.filter { $0.direction == .sink }
+        guard !pads.isEmpty, !pads.allSatisfy(\.hasEnded), delivered(to: element) == 0 else { return false }
+        guard element.isSink else { return true }
+        // A GAP event does for a first buffer. And a sink that the graph needn't wait for may get its data at any time.
+        return isPlaying ? (try? element.property("async", as: Bool.self)) != false : element.state < .paused
+    }
+
+    /// How many buffers the end of a branch has received; `nil` for an element that ends no branch.
+    func delivered(to element: Element) -> UInt64? {
+        if element.factoryName == RawDataPipeElement.declaration.factoryName {
+            return element.staticPad("src")?.isLinked == true ? nil : NodeCounts(element).map { $0.frames + $0.dropped }
+        }
+        return sinkCounters.count(of: element)
+    }
+}
+
+/// Looks upstream from a sink for what holds its first buffer up, and from elements that feed others too into their branches.
+private struct StarvationSearch {
+    private let graph: Graph
+    /// In PLAYING a queue may be full for other reasons, and no sink waits for another.
+    private let isPlaying: Bool
+    /// Elements between the sink and the place that is looked at.
+    private var path: [Element] = []
+    private var seen: Set<Pad> = []
+
+    init(_ graph: Graph, isPlaying: Bool) { (self.graph, self.isPlaying) = (graph, isPlaying) }
+
+    /// The first that is found of: a closed valve, a link that is missing, a full queue, a thread that is held.
+    func cause(for sink: Element) -> StarvedSink.Cause {
+        var search = self
+        search.path = [sink]
+        let causes = sink.pads.filter { $0.direction == .sink }.flatMap { search.causes(upstreamOf: $0) }
+        return causes.min { $0.rank < $1.rank } ?? .unknown
+    }
+
+    private mutating func causes(upstreamOf pad: Pad) -> [StarvedSink.Cause] {
+        guard seen.insert(pad).inserted, let owner = pad.parent else { return [] }
+        guard let source = pad.neighbour else { return [.unlinkedInput(of: owner.name)] }
+        guard let feeder = source.parent else { return [] }
+        if feeder.factoryName == "valve", (try? feeder.property("drop", as: Bool.self)) == true,
+            (try? feeder.propertyText("drop-mode")) != "transform-to-gap"
+        {
+            return [.closedValve(feeder.name)]
+        }
+        var causes: [StarvedSink.Cause] = []
+        // A multiqueue has one stream for each pair of pads.
+        let inputs = source.internalLinks
+        let siblings = Set(inputs.flatMap(\.internalLinks)).subtracting([source])
+        for sibling in siblings where !isPlaying {
+            if let cause = hold(downstreamOf: sibling, splitter: feeder) { causes.append(cause) }
+        }
+        path.append(feeder)
+        defer { path.removeLast() }
+        for input in inputs where !input.hasEnded { causes += self.causes(upstreamOf: input) }
+        return causes
+    }
+
+    /// What in another branch keeps the thread of the element that feeds both.
+    private func hold(downstreamOf pad: Pad, splitter: Element) -> StarvedSink.Cause? {
+        var open = [pad]
+        var seen: Set<Element> = []
+        while let next = open.popLast() {
+            guard let sink = next.neighbour, let element = sink.parent, seen.insert(element).inserted else { continue }
+            if element.isQueue {
+                guard let level = Self.fullLevel(of: element) else { continue }
+                return .fullQueue(
+                    element.name, level: level, blockedBy: blocker(behind: element),
+                    encoder: path.lazy.compactMap(Self.encoder).first)
+            }
+            if isHeld(element) {
+                return .sharedThread(splitter: splitter.name, blockedBy: element.name)
+            }
+            open += sink.internalLinks
+        }
+        return nil
+    }
+
+    /// The sink behind a queue that has had its first buffer.
+    private func blocker(behind queue: Element) -> String? {
+        var open = queue.pads.filter { $0.direction == .source }
+        var seen: Set<Element> = []
+        while let next = open.popLast() {
+            guard let sink = next.neighbour, let element = sink.parent, seen.insert(element).inserted else { continue }
+            if isHeld(element) { return element.name }
+            open += sink.internalLinks
+        }
+        return nil
+    }
+
+    /// Whether a thread waits inside with a buffer, at the end of a branch.
+    private func isHeld(_ element: Element) -> Bool {
+        if element.factoryName == RawDataPipeElement.declaration.factoryName {
+            return element.pads.contains { $0.direction == .sink && $0.isTaking }
+        }
+        return element.isSink && (graph.sinkCounters.count(of: element) ?? 0) > 0 && element.state < .playing
+    }
+
+    /// `200 buffers, 1.0 s` where one of a queue's limits is reached.
+    private static func fullLevel(of queue: Element) -> String? {
+        // One that leaks never blocks.
+        if let leaky = try? queue.propertyText("leaky"), leaky != "no" { return nil }
+        func number<T: FixedWidthInteger & ValueConvertible>(_ name: String, _ type: T.Type) -> UInt64 {
+            (try? queue.property(name, as: type)).map { UInt64($0) } ?? 0
+        }
+        let buffers = number("current-level-buffers", UInt32.self)
+        let bytes = number("current-level-bytes", UInt32.self)
+        let time = number("current-level-time", UInt64.self)
+        let isFull = [
+            (buffers, number("max-size-buffers", UInt32.self)), (bytes, number("max-size-bytes", UInt32.self)),
+            (time, number("max-size-time", UInt64.self)),
+        ].contains { level, limit in limit > 0 && level >= limit }
+        guard isFull else { return nil }
+        let tenths = time / 100_000_000
+        return "\(buffers) buffers, \(tenths / 10).\(tenths % 10) s"
+    }
+
+    private static func encoder(_ element: Element) -> StarvedSink.Encoder? {
+        guard let factory = element.factoryName,
+            ElementFactoryInfo.find(factory)?.classification.contains("Encoder/Video") == true
+        else {
+            return nil
+        }
+        let settings = ["x264enc": "tune=zerolatency", "x265enc": "tune=zerolatency", "vp9enc": "lag-in-frames=0"]
+        return StarvedSink.Encoder(name: element.name, lowDelaySetting: settings[factory])
+    }
+}
+
+extension Element {
+    fileprivate var isWebRTCWithoutPeer: Bool {
+        factoryName == "webrtcbin" && state > .ready && (try? propertyText("connection-state")) == "new"
+    }
+}
+
+extension StarvedSink.Cause {
+    fileprivate var rank: Int {
+        switch self {
+        case .closedValve: 0
+        case .unlinkedInput: 1
+        case .noPeer: 2
+        case .fullQueue: 3
+        case .sharedThread: 4
+        case .unknown: 5
+        }
+    }
+}
