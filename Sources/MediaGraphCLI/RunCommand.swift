@@ -74,14 +74,26 @@ struct RunCommand: AsyncParsableCommand {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Ask the streams to end after so long: 10, 2.5, 1m30s, 500ms. What is under way then still arrives.",
+            "Ask the streams to end after running for so long, by the clock on the wall: 10, 2.5, 1m30s, 500ms. What is under way then still arrives. A file that isn't played in step with a clock is read faster than that; --to ends it at a time of its own.",
             valueName: "time"),
         transform: { try CommandDuration(parsing: $0) })
     var duration: CommandDuration?
 
     @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Play files from this position in the medium on: 10, 2.5, 1m30s.", valueName: "time"),
+        transform: { try CommandDuration(parsing: $0) })
+    var from: CommandDuration?
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Play files up to this position in the medium.", valueName: "time"),
+        transform: { try CommandDuration(parsing: $0) })
+    var to: CommandDuration?
+
+    @Option(
         help: ArgumentHelp(
-            "End the streams after exactly so many frames at the first rawdatapipe of the text, or else its first sink (before what encodes for it); other branches end with what they have by then.",
+            "End the streams after exactly so many frames at the first rawdatapipe of the text, or else its first sink (before what encodes for it). A muxer leaves out what begins after the last of them; other branches end with what they have by then.",
             valueName: "count"))
     var frames: UInt64?
 
@@ -105,6 +117,7 @@ struct RunCommand: AsyncParsableCommand {
             throw ValidationError("standard input is the description already; give --control a file or a FIFO")
         }
         if json, quiet { throw ValidationError("--json and --quiet exclude each other") }
+        if let to, to.seconds <= from?.seconds ?? 0 { throw ValidationError("--to must be later than --from") }
         if frames == 0 { throw ValidationError("--frames needs at least one frame") }
     }
 
@@ -118,6 +131,7 @@ struct RunCommand: AsyncParsableCommand {
         let graph = try makeGraph(description, variables, report)
         do throws(GraphError) {
             if let frames { try graph.endAfter(frames: frames) }
+            if from != nil || to != nil { try graph.setMediaRange(from: from?.clockTime, to: to?.clockTime) }
         } catch {
             report.error("\(error)")
             throw ExitStatus.wrongInput.exitCode

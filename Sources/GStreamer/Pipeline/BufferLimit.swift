@@ -4,8 +4,9 @@ extension Pad {
     /// Lets `count` buffers in, then end-of-stream, and nothing after that. Set it on a sink pad before data flows.
     ///
     /// End-of-stream follows the last buffer at once: a slow stream needn't send one more first. Upstream is told
-    /// that it is over (`GST_FLOW_EOS`). `ended` runs once, on the streaming thread, so it must not stop the pipeline.
-    public func endStream(afterBuffers count: UInt64, _ ended: @escaping @Sendable () -> Void) {
+    /// that it is over (`GST_FLOW_EOS`). `ended` runs once, on the streaming thread, so it must not stop the pipeline; it gets
+    /// the running time at which the last buffer ends, where that is known.
+    public func endStream(afterBuffers count: UInt64, _ ended: @escaping @Sendable (ClockTime?) -> Void) {
         let limit = Unmanaged.passRetained(BufferLimit(count, ended)).toOpaque()
         let types = GST_PAD_PROBE_TYPE_BUFFER.rawValue | GST_PAD_PROBE_TYPE_BUFFER_LIST.rawValue
         gst_pad_add_probe(
@@ -14,6 +15,43 @@ extension Pad {
                 Unmanaged<BufferLimit>.fromOpaque(context!).takeUnretainedValue().probe(pad!, &info!.pointee)
             }, limit, { Unmanaged<BufferLimit>.fromOpaque($0!).release() })
     }
+
+    /// Drops the buffers that begin at this running time or later; those without a time pass.
+    public func dropBuffers(from time: ClockTime) {
+        let limit = UnsafeMutablePointer<UInt64>.allocate(capacity: 1)
+        limit.initialize(to: time.nanoseconds)
+        gst_pad_add_probe(
+            pad, GST_PAD_PROBE_TYPE_BUFFER,
+            { pad, info, limit in
+                let buffer = info!.pointee.data.assumingMemoryBound(to: GstBuffer.self)
+                let limit = limit!.assumingMemoryBound(to: UInt64.self).pointee
+                guard let begin = Pad.runningTime(of: buffer.pointee.pts, at: pad!), begin.nanoseconds >= limit else {
+                    return GST_PAD_PROBE_OK
+                }
+                return GST_PAD_PROBE_DROP
+            }, limit, { $0!.assumingMemoryBound(to: UInt64.self).deallocate() })
+    }
+
+    /// Drops the buffers that begin outside of the segment; those without a time pass.
+    func dropBuffersOutsideOfSegment() {
+        gst_pad_add_probe(
+            pad, GST_PAD_PROBE_TYPE_BUFFER,
+            { pad, info, _ in
+                let begin = info!.pointee.data.assumingMemoryBound(to: GstBuffer.self).pointee.pts
+                return begin == .max || Pad.runningTime(of: begin, at: pad!) != nil
+                    ? GST_PAD_PROBE_OK : GST_PAD_PROBE_DROP
+            }, nil, nil)
+    }
+
+    fileprivate static func runningTime(of timestamp: GstClockTime, at pad: UnsafeMutablePointer<GstPad>) -> ClockTime?
+    {
+        guard timestamp != .max, let event = gst_pad_get_sticky_event(pad, GST_EVENT_SEGMENT, 0) else { return nil }
+        defer { gst_event_unref(event) }
+        var segment: UnsafePointer<GstSegment>?
+        gst_event_parse_segment(event, &segment)
+        guard let segment, segment.pointee.format == GST_FORMAT_TIME else { return nil }
+        return ClockTime(raw: gst_segment_to_running_time(segment, GST_FORMAT_TIME, timestamp))
+    }
 }
 
 /// Counts the buffers of one pad.
@@ -21,9 +59,9 @@ private final class BufferLimit {
     // Touched only in the pad's probe, which runs under the pad's stream lock.
     private var remaining: UInt64
     private var isPassingLast = false
-    private let ended: @Sendable () -> Void
+    private let ended: @Sendable (ClockTime?) -> Void
 
-    init(_ count: UInt64, _ ended: @escaping @Sendable () -> Void) {
+    init(_ count: UInt64, _ ended: @escaping @Sendable (ClockTime?) -> Void) {
         remaining = count
         self.ended = ended
     }
@@ -43,12 +81,15 @@ private final class BufferLimit {
             return GST_PAD_PROBE_HANDLED
         }
         remaining = 0
+        let (begin, duration) = (buffer.pointee.pts, buffer.pointee.duration)
+        let end = begin == .max || duration == .max ? begin : begin + duration
+        let time = Pad.runningTime(of: end, at: pad)
         isPassingLast = true
         let result = gst_pad_chain(pad, buffer)
         isPassingLast = false
         if result != GST_FLOW_OK { info.ABI.abi.flow_ret = result }
         gst_pad_send_event(pad, gst_event_new_eos())
-        ended()
+        ended(time)
         return GST_PAD_PROBE_HANDLED
     }
 

@@ -73,6 +73,9 @@ public struct Description: Sendable {
         GStreamerRuntime.initialize()
         let expansion = VariableExpansion(source, variables: withFolder(variables))
         let locator = Locator(source: source, map: expansion.map)
+        if let command = ShellCommand.problem(in: String(decoding: expansion.bytes, as: UTF8.self)) {
+            return Self.inOrder([command], locator)
+        }
         let parsed = DescriptionParser.parse(expansion.bytes)
         let context = CheckContext(parsed)
         var problems = expansion.problems + DescriptionChecks.problems(in: context)
@@ -90,7 +93,7 @@ public struct Description: Sendable {
         if isComplete {
             problems +=
                 UnlinkedCheck.problems(in: context) + TeeCheck.problems(in: context)
-                + PrerollCheck.problems(in: context)
+                + PrerollCheck.problems(in: context) + EncoderFormatCheck.problems(in: context)
         }
         let elements = Self.described(parsed, locator)
         let additional = additionalChecks.flatMap { $0.problems(among: elements) }

@@ -3,7 +3,8 @@ import GStreamer
 extension Graph {
     /// Ends the graph after exactly so many frames have come in at one place: the first `rawdatapipe` of the description,
     /// or else its first sink, or what encodes for that sink. That place gets end-of-stream behind the last of them and
-    /// nothing more; everything else gets end-of-stream at the sources. Call it before the graph is started.
+    /// nothing more; everything else gets end-of-stream at the sources. What muxers and other sinks haven't received by then
+    /// is left out where it begins after the end of the last frame. Call it before the graph is started.
     ///
     /// Returns the name of the element that counts; throws `wrongUsage` when there is none.
     @discardableResult
@@ -12,8 +13,18 @@ extension Graph {
         guard let (element, pad) = countingPlace else {
             throw .wrongUsage("nothing counts frames: the graph has neither a rawdatapipe nor a sink")
         }
-        pad.endStream(afterBuffers: count) { [weak self] in self?.requestEndOfStream() }
+        pad.endStream(afterBuffers: count) { [weak self] end in
+            if let end { self?.leaveOut(from: end) }
+            self?.requestEndOfStream()
+        }
         return element.name
+    }
+
+    /// Sound that was read ahead of the last frame would outlast the picture.
+    private func leaveOut(from end: ClockTime) {
+        for element in pipeline.allElements where element.isMuxer || element.isSink && !element.isBin {
+            for pad in element.pads where pad.direction == .sink { pad.dropBuffers(from: end) }
+        }
     }
 
     private var countingPlace: (element: Element, pad: Pad)? {

@@ -24,6 +24,8 @@ public final class Graph: Sendable {
     let stock = StockNodes()
     private let outputFiles = OutputFiles()
     let sinkCounters = SinkCounters()
+    let streamWatch = StreamWatch()
+    let mediaRange = Mutex<(range: MediaRange, endsEarly: Bool)?>(nil)
     private let screens = ScreenCaptures()
     private let screenLosses: ScreenLosses
     /// It is live: each sink plays as soon as it has its first buffer.
@@ -116,6 +118,8 @@ public final class Graph: Sendable {
         guard stock.willStart(pipeline) else { return }
         outputFiles.open(in: pipeline)
         sinkCounters.begin(in: pipeline)
+        streamWatch.begin(in: pipeline)
+        mediaRange.withLock { $0?.range }?.prepare(pipeline)
         if screens.begin(in: pipeline) {
             // A window that was asked for is there, or nothing is captured.
             guard pipeline.setState(.ready) != .failure, screens.choose() else {
@@ -261,6 +265,7 @@ public final class Graph: Sendable {
                     pipeline.setState(.null)
                     outputFiles.close()
                     sinkCounters.end(in: pipeline)
+                    streamWatch.end(in: pipeline)
                     stock.stopped()
                     state.withLock { $0.stopped(run) }
                 }
@@ -303,9 +308,12 @@ public final class Graph: Sendable {
             tell(.missingStream(missing))
         case .asyncDone: if message.sourceName == pipeline.name { outputFiles.allowWriting() }
         case .latency: recalculateLatency()
-        // Some sinks are made while the graph runs, as by `autovideosink`.
+        // Some elements are made while the graph runs, as by `autovideosink`.
         case .stateChanged(.null, .ready) where message.sourceName != pipeline.name:
-            if let element = message.source { sinkCounters.watch(element) }
+            if let element = message.source {
+                sinkCounters.watch(element)
+                streamWatch.watch(element)
+            }
         // What a flush has taken out of PLAYING goes back by itself.
         case .stateChanged(let old, .paused) where old != .paused && message.sourceName != pipeline.name:
             guard playsAlone.load(ordering: .acquiring) else { break }
@@ -340,6 +348,7 @@ public final class Graph: Sendable {
     /// Asks the sources to end their streams, and returns at once; `waitUntilEnd` returns when everything has arrived.
     /// Unlike ``finish(within:)`` it doesn't stop the graph then, so its counters can still be read.
     public func requestEndOfStream() {
+        state.withLock { $0.askToEnd() }
         control.async { [self] in
             // A session that only waits for others has none, nor has a speaker that nobody is linked to.
             guard !pipeline.sources.isEmpty else { return finish(.endOfStream) }

@@ -52,12 +52,20 @@ public struct ElementFailure: Error, Sendable, CustomStringConvertible {
         if case .error = message.kind, cause == nil {
             device = message.source.flatMap { DeviceFailure.error(report, of: $0) }
         }
-        error =
-            (device?.description).map {
-                GLibError(domain: report.error.domain, code: report.error.code, message: $0)
-            } ?? report.error
+        error = GLibError(
+            domain: report.error.domain, code: report.error.code,
+            message: device?.description ?? report.error.message + Self.inputs(of: message, report.error))
         debug = report.debug
         self.cause = cause ?? device
+    }
+
+    /// Which files or addresses an element reads whose input isn't what it should be: ` (reading notes.txt)`.
+    private static func inputs(of message: Message, _ error: GLibError) -> String {
+        // GST_STREAM_ERROR_TYPE_NOT_FOUND, WRONG_TYPE, CODEC_NOT_FOUND, DECODE, DEMUX and FORMAT.
+        guard case .error = message.kind, error.domain == "gst-stream-error-quark",
+            [4, 5, 6, 7, 9, 11].contains(error.code), let places = message.source.map(\.inputPlaces), !places.isEmpty
+        else { return "" }
+        return " (reading \(places.joined(separator: ", ")))"
     }
 
     /// The last line of the debug text: what GStreamer's elements put their own detail in.

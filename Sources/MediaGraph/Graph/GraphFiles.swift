@@ -23,3 +23,21 @@ extension Graph {
         }.compactMap { try? $0.property("location", as: String.self) }
     }
 }
+
+extension Element {
+    /// What the sources upstream of this element read, as they name it.
+    var inputPlaces: [String] {
+        var open = [self]
+        var seen: Set<Element> = []
+        var places: [String] = []
+        while let element = open.popLast() {
+            guard seen.insert(element).inserted else { continue }
+            let inputs = element.pads.filter { $0.direction == .sink }
+            if inputs.isEmpty {
+                places += ["location", "uri"].compactMap { try? element.property($0, as: String.self) }
+            }
+            open += inputs.compactMap { $0.neighbour?.parent }
+        }
+        return places
+    }
+}

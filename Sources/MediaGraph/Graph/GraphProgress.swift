@@ -69,8 +69,11 @@ extension Graph {
     /// What the description calls a sink: autovideosink makes others inside itself. `nil` for a part of a node.
     func owner(ofSink sink: Element) -> Element? {
         guard !isPartOfNode(sink) else { return nil }
-        return bins(around: sink).last { $0.typeName != "GstBin" } ?? sink
+        return owner(of: sink)
     }
+
+    /// The outermost bin around an element that is an element for the description, or else the element itself.
+    func owner(of element: Element) -> Element { bins(around: element).last { $0.typeName != "GstBin" } ?? element }
 
     /// From the innermost to the outermost, without the pipeline.
     private func bins(around element: Element) -> [Element] {

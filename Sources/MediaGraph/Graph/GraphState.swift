@@ -28,6 +28,8 @@ struct GraphState: Sendable {
     private var phase = Phase.idle
     /// Counts starts: a stop that was asked for in one run must not touch the next.
     private(set) var generation = 0
+    /// The sources of this run were asked to end their streams.
+    private var isAskedToEnd = false
     private var waiting = Waiting()
     private var lastWaiter = 0
     /// Waiters that were cancelled before they waited.
@@ -37,6 +39,7 @@ struct GraphState: Sendable {
     mutating func begin() -> Int? {
         guard case .idle = phase else { return nil }
         phase = .starting
+        isAskedToEnd = false
         generation += 1
         return generation
     }
@@ -65,6 +68,11 @@ struct GraphState: Sendable {
             return nil
         }
     }
+
+    mutating func askToEnd() { isAskedToEnd = true }
+
+    /// The streams have ended, and nobody had asked for it.
+    var hasEndedByItself: Bool { if case .ended(.endOfStream) = phase { !isAskedToEnd } else { false } }
 
     var isStarting: Bool { if case .starting = phase { true } else { false } }
 

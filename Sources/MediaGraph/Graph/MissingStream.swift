@@ -112,7 +112,7 @@ extension Element {
         syncState()
     }
 
-    fileprivate var isMuxer: Bool {
+    var isMuxer: Bool {
         guard let info = factoryName.flatMap(ElementFactoryInfo.find) else { return false }
         return info.classification.contains("Muxer")
             && info.padTemplates.contains { $0.direction == .sink && $0.presence == .request }

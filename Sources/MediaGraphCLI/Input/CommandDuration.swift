@@ -1,3 +1,5 @@
+import GStreamer
+
 /// A length of time on the command line: `10`, `2.5`, `90s`, `500ms`, `1m30s`, `1h`.
 struct CommandDuration: Equatable, Sendable {
     let seconds: Double
@@ -38,4 +40,6 @@ struct CommandDuration: Equatable, Sendable {
         guard total <= Self.longest else { throw .tooLong }
         seconds = total
     }
+
+    var clockTime: ClockTime { ClockTime(nanoseconds: UInt64((seconds * 1e9).rounded())) }
 }

@@ -23,7 +23,8 @@ enum DescriptionInput: Equatable {
     }
 
     static func looksLikeFile(_ word: String) -> Bool {
-        if word.contains(where: \.isNewline) { return false }
+        // A pasted command, which is told as one.
+        if word.contains(where: \.isNewline) || word.contains("gst-launch") { return false }
         if word.hasSuffix(".pipeline"), !word.contains("!") { return true }
         let isOneWord = !word.contains { $0.isWhitespace || $0 == "!" || $0 == "=" || $0 == "$" || $0 == "(" }
         return isOneWord && !word.contains("://") && word.contains { $0 == "/" || $0 == "." }

@@ -152,7 +152,7 @@ struct JSONReporter: RunReporter {
     }
 
     mutating func end(_ summary: RunSummary) {
-        if let warning = summary.emptySinkWarning { print(ProblemEvent(event: .warning, message: warning)) }
+        for warning in summary.warnings { print(ProblemEvent(event: .warning, message: warning)) }
         let sample = summary.sample
         print(
             End(

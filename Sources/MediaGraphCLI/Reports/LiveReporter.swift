@@ -111,7 +111,7 @@ struct LiveReporter: RunReporter {
         area.release()
         guard summary.status == .success || summary.sample.time > 0 else { return }
         StandardStreams.printError("  \(style.paint(summary.text, summary.status == .success ? .good : .dim))")
-        report.emptySinks(of: summary)
+        report.warnings(of: summary)
     }
 
     mutating func release() { area.release() }

@@ -45,7 +45,7 @@ struct QuietReporter: RunReporter {
     }
     mutating func finishing(_ reason: StopReason, duration: Double?) {}
     mutating func failed(_ failure: RunFailure) { report.failed(failure) }
-    mutating func end(_ summary: RunSummary) { report.emptySinks(of: summary) }
+    mutating func end(_ summary: RunSummary) { report.warnings(of: summary) }
 }
 
 /// Lines for a log or a pipe: one a second, on standard error.
@@ -77,7 +77,7 @@ struct LineReporter: RunReporter {
         guard summary.status == .success || summary.sample.time > 0 else { return }
         progress(summary.sample)
         StandardStreams.printError(summary.text)
-        report.emptySinks(of: summary)
+        report.warnings(of: summary)
     }
 }
 
@@ -88,9 +88,8 @@ extension DiagnosticReport {
     }
 
     /// After the summary, so that they aren't overlooked.
-    func emptySinks(of summary: RunSummary) {
-        guard let warning = summary.emptySinkWarning else { return }
-        self.warning(warning)
+    func warnings(of summary: RunSummary) {
+        for text in summary.warnings { warning(text) }
     }
 
     func failed(_ failure: RunFailure) {

@@ -56,6 +56,7 @@ struct RunSummary: Sendable {
     /// At the end, with the rates of the whole run.
     var sample: ProgressSample
     var latency: LatencySamples.Summary?
+    var losses: [StreamLoss] = []
 
     /// `360 frames in 12.0 s · 0 dropped · latency p50 39 ms, p99 47 ms`
     var text: String {
@@ -79,8 +80,10 @@ struct RunSummary: Sendable {
         return parts.joined(separator: " · ")
     }
 
-    /// Where a branch's end got nothing at all, although the graph was running.
-    var emptySinkWarning: String? {
+    /// What came to nothing although the graph was running.
+    var warnings: [String] { losses.map(\.description) + [emptySinkWarning].compactMap { $0 } }
+
+    private var emptySinkWarning: String? {
         let names =
             sample.time > 0 ? sample.rows.filter { $0.endsBranch && $0.frames + $0.dropped == 0 }.map(\.name) : []
         guard let last = names.last else { return nil }
@@ -175,6 +178,11 @@ struct RunFailure: Sendable {
         audio/x-raw,rate=48000`
         """
 
+    private static let evenSize = """
+        ; width and height must be even in 4:2:0, and at least 16: scale by `videoscale ! \
+        video/x-raw,width=640,height=360` before the encoder
+        """
+
     init(_ error: GraphError, formatConflict: String? = nil) {
         text = "\(error)"
         message = text
@@ -186,5 +194,9 @@ struct RunFailure: Sendable {
         detail = failure.detail.isEmpty ? nil : failure.detail
         // Muxers' words.
         if failure.debug.contains("Caps changes are not supported") { text += Self.fixedFormat }
+        if failure.error.message.contains("Can not initialize x264 encoder") {
+            while text.hasSuffix(".") { text.removeLast() }
+            text += Self.evenSize
+        }
     }
 }

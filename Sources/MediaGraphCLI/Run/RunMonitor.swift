@@ -142,6 +142,7 @@ final class RunMonitor: Sendable {
 
     private func finishReport(_ reason: StopReason, _ status: ExitStatus, _ failure: RunFailure?) {
         let progress = graph.progress
+        let losses = failure == nil && reason != .forced ? graph.streamLosses : []
         update { state in
             guard !state.isOver else { return }
             if let failure { state.reporter.failed(failure) }
@@ -149,7 +150,9 @@ final class RunMonitor: Sendable {
             // An error before PLAYING leaves nothing to sum up.
             let sample = state.meter.total(state.frozen ?? progress, at: state.time ?? 0)
             state.reporter.end(
-                RunSummary(reason: reason, status: status, sample: sample, latency: state.meter.latencies.summary))
+                RunSummary(
+                    reason: reason, status: status, sample: sample, latency: state.meter.latencies.summary,
+                    losses: losses))
         }
     }
 

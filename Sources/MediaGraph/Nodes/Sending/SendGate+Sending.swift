@@ -197,6 +197,9 @@ extension SendGate {
         alarm.cancel()
     }
 
+    /// EOS has left the node. Where nobody asked for it, downstream has ended the stream.
+    func streamEnded() { if !hasEnded { failed() } }
+
     @discardableResult
     func end(_ ending: SendQueue<Payload>.Ending, inAnyState: Bool = false) -> Bool {
         let refused = monitor.withLock { state -> [WaitingSend<Payload>]? in

@@ -149,6 +149,7 @@ final class VideoSourceElement: PushSource, ConfigurableElement, @unchecked Send
 
     override func unlock() { gate.flush() }
     override func unlockStop() { gate.resume() }
+    override func streamEnded() { gate.streamEnded() }
     override func latencyDecided(_ latency: ClockTime) { gate.latencyDecided(latency) }
     override func downstreamReconfigured() { gate.downstreamReconfigured() }
 

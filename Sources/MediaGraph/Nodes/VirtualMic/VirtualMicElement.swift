@@ -185,6 +185,7 @@ final class VirtualMicElement: PushSource, ConfigurableElement, @unchecked Senda
         gate.flush()
     }
     override func unlockStop() { gate.resume() }
+    override func streamEnded() { gate.streamEnded() }
     override func latencyDecided(_ latency: ClockTime) { gate.latencyDecided(latency) }
     override func downstreamReconfigured() { gate.downstreamReconfigured() }
 

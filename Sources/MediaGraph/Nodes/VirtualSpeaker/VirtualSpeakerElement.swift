@@ -304,6 +304,8 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
             return false
         }
         guard input.prepare(caps, for: format, pad, in: self) else {
+            // The buffers behind it find the pad unlinked, which a tee upstream may be told to allow.
+            guard !isReleased(input) else { return true }
             guard input.isConnected, !input.isOfSession else { return false }
             postError(
                 .notNegotiated, "\(name): can't take what comes in", debug: "upstream gives \(caps); expected raw audio"
@@ -311,6 +313,10 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
             return false
         }
         return true
+    }
+
+    private func isReleased(_ input: SpeakerInput) -> Bool {
+        state.withLock { state in !state.inputs.values.contains { $0.input === input } }
     }
 
     /// A stream may end before it has a format, as an empty file's does: that is an end like any other.
