@@ -190,6 +190,30 @@ import Testing
         pipeline.setState(.null)
     }
 
+    @Test("SP-3 a user who is taken away while the stream is just beginning doesn't end the graph")
+    func beginning() async throws {
+        let graph = try Graph(
+            """
+            virtualspeaker name=s backpressure=block handler=count
+            audiotestsrc samplesperbuffer=480 ! s.user_anna
+            audiotestsrc samplesperbuffer=480 ! capsfilter caps=audio/x-raw,format=S24LE ! tee name=t allow-not-linked=true
+            """)
+        try await graph.start()
+        let (speaker, tee) = (try graph.element("s"), try graph.element("t"))
+        for round in 0..<400 {
+            let (outlet, pad) = (tee.requestPad("src_%u"), speaker.requestPad("user_bob"))
+            let (source, sink) = (try #require(outlet), try #require(pad))
+            #expect(source.link(to: sink))
+            g_usleep(UInt(round % 40 * 50))
+            source.unlink(from: sink)
+            speaker.releasePad(sink)
+            tee.releasePad(source)
+        }
+        let before = NodeCounts(speaker)!.frames
+        #expect(waitUntil { NodeCounts(speaker)!.frames > before + 100 }, "the graph has ended")
+        await graph.stop()
+    }
+
     private struct Callback: VirtualSpeaker {
         let shared: @Sendable () -> Void
         let log: Log<String>

@@ -57,6 +57,22 @@ import Testing
         #expect(statistics.refused == 0 && statistics.frames == 8 && statistics.dropped == 0, "\(statistics)")
     }
 
+    @Test("VM-6 a device hears that downstream has ended, as through a queue: a tee's other branch gets everything")
+    func downstreamEnds() async throws {
+        let graph = try Graph(
+            """
+            audiotestsrc num-buffers=300 samplesperbuffer=480 ! audio/x-raw,format=S16LE,rate=48000,channels=1 ! tee name=t
+            t. ! queue max-size-buffers=1 ! virtualmic name=mic pace=fast ! identity eos-after=5 ! fakesink
+            t. ! queue ! fakesink name=other sync=false
+            """)
+        try await graph.start()
+        _ = try await graph.waitUntilEnd()
+        #expect(graph.progress.first { $0.name == "other" }?.counts.frames == 300)
+        await graph.stop()
+        // It begins anew.
+        try await graph.run()
+    }
+
     @Test("VM-6 handler=gain edits a device's sound, and limits what gets too loud")
     func gain() async throws {
         let plain = try await play("pace=fast")

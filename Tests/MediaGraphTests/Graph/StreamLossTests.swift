@@ -1,0 +1,96 @@
+import Foundation
+import GStreamer
+import TestSupport
+import Testing
+
+@testable import MediaGraph
+
+/// Data that comes to nothing while the graph runs on.
+@Suite struct StreamLossTests {
+    private let folder: TemporaryFolder
+    init() throws { folder = try TemporaryFolder() }
+
+    /// Runs to its end; asked before the stop.
+    private func losses(_ text: String, frames: UInt64? = nil) async throws -> [StreamLoss] {
+        let graph = try Graph(text)
+        if let frames { try graph.endAfter(frames: frames) }
+        try await graph.start()
+        _ = try await graph.waitUntilEnd()
+        let losses = graph.streamLosses
+        await graph.stop()
+        return losses
+    }
+
+    @Test("GR-13 a picture that can't be decoded is counted, and the others are shown")
+    func undecodable() async throws {
+        let pictures = folder.file("p%d.jpg")
+        try await Graph("videotestsrc num-buffers=5 ! jpegenc ! multifilesink location=\(pictures)").run()
+        let play = "multifilesrc location=\(pictures) caps=image/jpeg,framerate=5/1 ! jpegdec name=d ! fakesink"
+        #expect(try await losses(play) == [])
+        try Data(repeating: 7, count: 3000).write(to: URL(filePath: folder.file("p2.jpg")))
+        let found = try await losses(play)
+        #expect(found == [.undecodablePictures(decoder: "d", count: 1, of: 5)])
+        #expect(found.first?.description == "d could not decode 1 of 5 pictures")
+    }
+
+    @Test("GR-13 a picture that is read in pieces is one picture")
+    func pieces() async throws {
+        let picture = folder.file("a.png")
+        try await Graph("videotestsrc num-buffers=1 ! pngenc ! filesink location=\(picture)").run()
+        #expect(try await losses("filesrc location=\(picture) blocksize=100 ! pngdec ! fakesink") == [])
+    }
+
+    @Test("GR-13 an input that ends before the duration that it declares is told, a whole one isn't")
+    func truncated() async throws {
+        let whole = folder.file("whole.mov")
+        let cut = folder.file("cut.mov")
+        try await Graph(
+            """
+            videotestsrc num-buffers=90 ! video/x-raw,width=64,height=48,framerate=30/1 ! jpegenc \
+            ! qtmux faststart=true ! filesink location=\(whole)
+            """
+        ).run()
+        let bytes = try Data(contentsOf: URL(filePath: whole))
+        try bytes.prefix(bytes.count * 2 / 3).write(to: URL(filePath: cut))
+        #expect(try await losses("filesrc location=\(whole) ! decodebin ! fakesink") == [])
+        #expect(try await losses("filesrc location=\(whole) ! decodebin ! videoconvert ! fakesink", frames: 10) == [])
+        let found = try await losses("filesrc location=\(cut) ! decodebin ! fakesink")
+        guard case .truncatedInput(let end, let duration) = found.first else {
+            Issue.record("\(found)")
+            return
+        }
+        #expect(found.count == 1 && duration.seconds == 3 && (1.5...2.1).contains(end.seconds), "\(end)")
+    }
+
+    @Test("GR-13 a device that delivers only silence is told")
+    func silence() async throws {
+        let found = try await losses("alsasrc name=mic device=null num-buffers=3 ! fakesink")
+        #expect(found == [.silence(source: "mic")])
+        #expect(found.first?.description.hasPrefix("mic was silent throughout") == true)
+        #expect(try await losses("audiotestsrc wave=silence num-buffers=3 ! fakesink") == [])
+    }
+
+    @Test(
+        "GR-13 silence is what each sample format calls silence",
+        arguments: ["S16LE", "U8", "S24LE", "S24_32BE", "F32LE", "F64BE", "U16LE"])
+    func silence(format: String) async throws {
+        for (wave, isSilent) in [("silence", true), ("sine", false)] {
+            let graph = try Graph(
+                "audiotestsrc name=s wave=\(wave) num-buffers=3 ! audio/x-raw,format=\(format) ! fakesink")
+            let detector = try #require(try graph.element("s").staticPad("src")).detectSilence()
+            #expect(!detector.isSilent)
+            try await graph.run()
+            #expect(detector.isSilent == isSilent)
+        }
+    }
+
+    @Test("GR-13 an error about the type of an input names the input")
+    func inputNamed() async throws {
+        let notes = folder.file("notes.txt")
+        try Data("hello there, this is a text\n".utf8).write(to: URL(filePath: notes))
+        let error = await #expect(throws: GraphError.self) {
+            try await Graph("filesrc location=\(notes) ! decodebin ! fakesink").run()
+        }
+        #expect("\(try #require(error))".contains("(reading \(notes))"), "\(String(describing: error))")
+    }
+}
