@@ -147,7 +147,7 @@ import Testing
         func warnings(_ text: String) throws -> [String] {
             try Graph.diagnose(Description(text)).map { "\($0.severity): \($0.message)" }
         }
-        let tee = "tee name=t t. ! queue !"
+        let tee = "video/x-raw,format=I420 ! tee name=t t. ! queue !"
         #expect(
             try warnings("videotestsrc ! \(tee) valve drop=true ! fakesink t. ! queue ! fakesink") == [
                 "warning: valve is closed, so fakesink gets no data and the graph never plays"

@@ -57,7 +57,7 @@ import Testing
         #expect(statistics.refused == 0 && statistics.frames == 8 && statistics.dropped == 0, "\(statistics)")
     }
 
-    @Test("VM-6 a device hears that downstream has ended, as through a queue: a tee's other branch gets everything")
+    @Test("VM-6 a device hears that downstream has ended, as through a queue: its stream ends, and the graph with it")
     func downstreamEnds() async throws {
         let graph = try Graph(
             """
@@ -67,7 +67,9 @@ import Testing
             """)
         try await graph.start()
         _ = try await graph.waitUntilEnd()
-        #expect(graph.progress.first { $0.name == "other" }?.counts.frames == 300)
+        // A tee ends all of its branches then.
+        let others = try #require(graph.progress.first { $0.name == "other" }?.counts.frames)
+        #expect((5..<300).contains(others))
         await graph.stop()
         // It begins anew.
         try await graph.run()

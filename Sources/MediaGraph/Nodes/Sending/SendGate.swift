@@ -230,7 +230,7 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
     func waitUntilOpen(_ interrupted: () -> Bool) -> Bool {
         monitor.wait { state -> Bool? in
             if state.queue.isOpen { return true }
-            return interrupted() || state.queue.ending != nil || state.queue.phase == .uninitialized ? false : nil
+            return interrupted() || state.queue.hasEnded || state.queue.phase == .uninitialized ? false : nil
         } ?? false
     }
 

@@ -100,7 +100,8 @@ final class DeviceInput: InputPadDelegate, @unchecked Sendable {
     private func send(_ block: borrowing Buffer, _ info: AudioInfo, _ runningTime: ClockTime?) -> FlowReturn {
         while true {
             let isOpen = gate.waitUntilOpen { isInterrupted.load(ordering: .acquiring) }
-            guard isOpen, !isInterrupted.load(ordering: .acquiring) else { return .flushing }
+            guard !isInterrupted.load(ordering: .acquiring) else { return .flushing }
+            guard isOpen else { return gate.hasEnded ? .endOfStream : .flushing }
             var outgoing = MGOutgoingAudio(nil, 0, info.rate, info.channels, runningTime)
             outgoing.buffer = block.retained.take()
             do throws(MediaGraphError) {
