@@ -8,8 +8,8 @@ import Synchronization
 public final class MediaRange: Sendable {
     private struct State: Sendable {
         var held: [Pad: gulong] = [:]
-        /// The elements that have been sent the seek.
-        var sought: Set<Element> = []
+        /// The elements that have been sent the seek, and whether it is through: pads that come later needn't wait.
+        var sought: [Element: Bool] = [:]
         var watched: Set<Element> = []
     }
 
@@ -35,7 +35,7 @@ public final class MediaRange: Sendable {
 
     /// Prepares a run, while the pipeline is in NULL.
     public func prepare(_ pipeline: Pipeline) {
-        state.withLock { $0.sought = [] }
+        state.withLock { $0.sought = [:] }
         for element in pipeline.allElements where !element.isSink {
             for pad in element.pads where pad.direction == .source { hold(pad) }
             watchNewPads(of: element)
@@ -82,7 +82,15 @@ public final class MediaRange: Sendable {
                 state.held[pad] = nil
                 return nil
             }
-            return state.sought.insert(element).inserted
+            switch state.sought[element] {
+            case nil:
+                state.sought[element] = false
+                return true
+            case false?: return false
+            case true?:
+                state.held[pad] = nil
+                return nil
+            }
         }
         guard let isNew else { return GST_PAD_PROBE_REMOVE }
         if isNew { enqueue { self.seek(element, by: pad) } }
@@ -105,7 +113,8 @@ public final class MediaRange: Sendable {
         if !isDecoded { for pad in element.pads where pad.direction == .source { pad.dropBuffersOutsideOfSegment() } }
         let pads = element.pads
         let probes = state.withLock { state in
-            pads.compactMap { pad in state.held.removeValue(forKey: pad).map { (pad, $0) } }
+            state.sought[element] = true
+            return pads.compactMap { pad in state.held.removeValue(forKey: pad).map { (pad, $0) } }
         }
         for (pad, probe) in probes { gst_pad_remove_probe(pad.pad, probe) }
     }

@@ -25,7 +25,7 @@ public final class Graph: Sendable {
     private let outputFiles = OutputFiles()
     let sinkCounters = SinkCounters()
     let streamWatch = StreamWatch()
-    let mediaRange = Mutex<(range: MediaRange, endsEarly: Bool)?>(nil)
+    let mediaRange = Mutex<MediaRange?>(nil)
     private let screens = ScreenCaptures()
     private let screenLosses: ScreenLosses
     /// It is live: each sink plays as soon as it has its first buffer.
@@ -119,7 +119,7 @@ public final class Graph: Sendable {
         outputFiles.open(in: pipeline)
         sinkCounters.begin(in: pipeline)
         streamWatch.begin(in: pipeline)
-        mediaRange.withLock { $0?.range }?.prepare(pipeline)
+        mediaRange.withLock { $0 }?.prepare(pipeline)
         if screens.begin(in: pipeline) {
             // A window that was asked for is there, or nothing is captured.
             guard pipeline.setState(.ready) != .failure, screens.choose() else {

@@ -14,6 +14,6 @@ extension Graph {
                 .settings,
                 "\(element.name): can't seek, so no part of its stream can be selected (--from, --to); files can be")
         }
-        mediaRange.withLock { $0 = (range, endsEarly: end != nil) }
+        mediaRange.withLock { $0 = range }
     }
 }

@@ -39,16 +39,16 @@ extension Graph {
 
     /// Where the streams have ended by themselves.
     private var truncatedInput: StreamLoss? {
-        guard state.withLock({ $0.hasEndedByItself }), mediaRange.withLock({ $0?.endsEarly }) != true, let position,
+        guard state.withLock({ $0.hasEndedByItself }), mediaRange.withLock({ $0 == nil }), !hasUnusedStream,
+            let position,
             let duration, duration > position
         else { return nil }
         let missing = duration.seconds - position.seconds
-        // A stream of which nothing is made, and which may be longer, counts for the duration.
-        let share = hasUnusedStream ? 0.2 : 0.02
-        guard missing > max(0.25, share * duration.seconds) else { return nil }
+        guard missing > max(0.25, 0.02 * duration.seconds) else { return nil }
         return .truncatedInput(end: position, duration: duration)
     }
 
+    /// A stream that isn't linked counts for the duration, and may be longer than the others.
     private var hasUnusedStream: Bool {
         pipeline.allElements.contains { element in
             let info = element.factoryName.flatMap(ElementFactoryInfo.find)
