@@ -13,6 +13,13 @@ public struct Segment: Equatable, @unchecked Sendable {
         gst_event_copy_segment(event, &raw)
     }
 
+    /// The last one that has passed a pad; `nil` before the first.
+    init?(passing pad: UnsafeMutablePointer<GstPad>) {
+        guard let event = gst_pad_get_sticky_event(pad, GST_EVENT_SEGMENT, 0) else { return nil }
+        defer { gst_event_unref(event) }
+        self.init(event)
+    }
+
     /// Of a stream that has said nothing yet: no timestamp has a running time.
     /// (Computed: of a stored one Swift 6.3 in release mode makes a global of 112 of its 120 bytes, and reads beyond it.)
     public static var undefined: Segment { Segment(GstSegment()) }

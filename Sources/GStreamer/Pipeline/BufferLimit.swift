@@ -45,12 +45,7 @@ extension Pad {
 
     fileprivate static func runningTime(of timestamp: GstClockTime, at pad: UnsafeMutablePointer<GstPad>) -> ClockTime?
     {
-        guard timestamp != .max, let event = gst_pad_get_sticky_event(pad, GST_EVENT_SEGMENT, 0) else { return nil }
-        defer { gst_event_unref(event) }
-        var segment: UnsafePointer<GstSegment>?
-        gst_event_parse_segment(event, &segment)
-        guard let segment, segment.pointee.format == GST_FORMAT_TIME else { return nil }
-        return ClockTime(raw: gst_segment_to_running_time(segment, GST_FORMAT_TIME, timestamp))
+        Segment(passing: pad)?.runningTime(of: ClockTime(raw: timestamp))
     }
 }
 

@@ -122,13 +122,7 @@ public final class MediaRange: Sendable {
 
 extension Pad {
     /// The segment that passed it last is one of times, rather than of bytes.
-    fileprivate var countsTime: Bool {
-        guard let event = gst_pad_get_sticky_event(pad, GST_EVENT_SEGMENT, 0) else { return false }
-        defer { gst_event_unref(event) }
-        var segment: UnsafePointer<GstSegment>?
-        gst_event_parse_segment(event, &segment)
-        return segment?.pointee.format == GST_FORMAT_TIME
-    }
+    fileprivate var countsTime: Bool { Segment(passing: pad)?.raw.format == GST_FORMAT_TIME }
 
     /// Raw media leaves this source pad, or a decoder downstream makes it so.
     fileprivate var isDecoded: Bool {

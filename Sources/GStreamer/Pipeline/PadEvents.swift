@@ -69,13 +69,7 @@ extension Pad {
     private static func peerHas(_ event: UnsafeMutablePointer<GstEvent>, _ pad: UnsafeMutablePointer<GstPad>?) -> Bool {
         guard let pad, let peer = gst_pad_get_peer(pad) else { return false }
         defer { gst_object_unref(peer) }
-        guard let known = gst_pad_get_sticky_event(peer, GST_EVENT_SEGMENT, 0) else { return false }
-        defer { gst_event_unref(known) }
-        var (old, new) = (UnsafePointer<GstSegment>?.none, UnsafePointer<GstSegment>?.none)
-        gst_event_parse_segment(known, &old)
-        gst_event_parse_segment(event, &new)
-        guard let old, let new else { return false }
-        return gst_segment_is_equal(old, new) != 0
+        return Segment(passing: peer) == Segment(event)
     }
 
     private final class StreamID: Sendable {

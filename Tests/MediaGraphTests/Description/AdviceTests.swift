@@ -1,0 +1,52 @@
+import Testing
+
+@testable import MediaGraph
+
+/// What `check` says of text that is correct, or nearly, but not what its author means.
+@Suite struct AdviceTests {
+    @Test(
+        "GR-2 a pasted shell command is told once, with what to leave out",
+        arguments: [
+            ("gst-launch-1.0 -e videotestsrc ! \\\n  fakesink", "leave out `gst-launch-1.0 -e`"),
+            (
+                "$ GST_DEBUG=3 /usr/bin/gst-launch-1.0 -v -e videotestsrc ! 'video/x-raw' ! fakesink",
+                "leave out `/usr/bin/gst-launch-1.0 -v -e`, and the quotes that only the shell needs"
+            ),
+            ("mediagraph run videotestsrc ! fakesink", "leave out `mediagraph run`"),
+        ])
+    func shellCommand(text: String, hint: String) {
+        let found = Description(text).diagnose()
+        #expect(found.map(\.hint) == [hint])
+        #expect(found.first?.message == "this is a shell command; a description begins behind its options")
+    }
+
+    @Test(
+        "GR-2 raw video that x264enc refuses, or encodes for few players, is told before it runs",
+        arguments: [
+            (
+                "videotestsrc ! video/x-raw,format=I420,width=321,height=240 ! x264enc ! fakesink",
+                "can't encode 321×240: in 4:2:0, width and height must be even"
+            ),
+            (
+                "videotestsrc ! video/x-raw,format=BGRx ! videoconvert ! queue ! x264enc ! fakesink",
+                "will encode 4:4:4, which browsers, phones and most players can't play"
+            ),
+            ("videotestsrc ! x264enc name=e ! fakesink", "will encode 4:4:4"),
+        ])
+    func encoderFormat(text: String, message: String) {
+        let found = Description(text).diagnose(isComplete: true)
+        #expect(found.count == 1 && found[0].severity == .warning && found[0].message.contains(message), "\(found)")
+    }
+
+    @Test(
+        "GR-2 raw video that x264enc takes is fine",
+        arguments: [
+            "videotestsrc ! video/x-raw,format=I420,width=320,height=240 ! x264enc ! fakesink",
+            "videotestsrc ! x264enc ! video/x-h264,profile=high ! fakesink",
+            "videotestsrc ! videoconvert ! video/x-raw,format=NV12 ! queue ! x264enc ! fakesink",
+            "filesrc location=/dev/null ! decodebin ! videoconvert ! x264enc ! fakesink",
+        ])
+    func encoderFormatFine(text: String) {
+        #expect(Description(text).diagnose(isComplete: true) == [])
+    }
+}
