@@ -87,6 +87,11 @@ public struct Segment: Equatable, @unchecked Sendable {
 }
 
 extension Segment {
+    /// Whether what has this timestamp begins in it: at its end nothing does. True in a segment that doesn't count time.
+    func containsBeginning(_ timestamp: GstClockTime) -> Bool {
+        raw.format != GST_FORMAT_TIME || timestamp >= raw.start && (raw.stop == .max || timestamp < raw.stop)
+    }
+
     /// Whether all of a buffer lies in it. One without a timestamp does, and so does any in a segment that doesn't count time.
     public func contains(_ buffer: BufferAccess) -> Bool {
         guard raw.format == GST_FORMAT_TIME, let begin = buffer.presentationTimestamp?.nanoseconds else { return true }

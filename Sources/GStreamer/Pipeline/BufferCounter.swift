@@ -30,6 +30,22 @@ extension Pad {
         return counter
     }
 
+    /// The same without those that begin outside of the segment, which a decoder doesn't show.
+    public func countBuffersInSegment() -> BufferCounter {
+        let counter = BufferCounter()
+        gst_pad_add_probe(
+            pad, GST_PAD_PROBE_TYPE_BUFFER,
+            { pad, info, context in
+                let begin = info!.pointee.data.assumingMemoryBound(to: GstBuffer.self).pointee.pts
+                if begin == .max || Segment(passing: pad!)?.containsBeginning(begin) == true {
+                    Unmanaged<BufferCounter>.fromOpaque(context!)._withUnsafeGuaranteedRef { $0.add(1) }
+                }
+                return GST_PAD_PROBE_OK
+            }, Unmanaged.passRetained(counter).toOpaque(),
+            { Unmanaged<BufferCounter>.fromOpaque($0!).release() })
+        return counter
+    }
+
     /// Drops every buffer at this source pad from now on; the element still gets `GST_FLOW_OK`.
     public func discardBuffers() {
         let types = GST_PAD_PROBE_TYPE_BUFFER.rawValue | GST_PAD_PROBE_TYPE_BUFFER_LIST.rawValue

@@ -32,17 +32,6 @@ extension Pad {
             }, limit, { $0!.assumingMemoryBound(to: UInt64.self).deallocate() })
     }
 
-    /// Drops the buffers that begin outside of the segment; those without a time pass.
-    func dropBuffersOutsideOfSegment() {
-        gst_pad_add_probe(
-            pad, GST_PAD_PROBE_TYPE_BUFFER,
-            { pad, info, _ in
-                let begin = info!.pointee.data.assumingMemoryBound(to: GstBuffer.self).pointee.pts
-                return begin == .max || Pad.runningTime(of: begin, at: pad!) != nil
-                    ? GST_PAD_PROBE_OK : GST_PAD_PROBE_DROP
-            }, nil, nil)
-    }
-
     fileprivate static func runningTime(of timestamp: GstClockTime, at pad: UnsafeMutablePointer<GstPad>) -> ClockTime?
     {
         Segment(passing: pad)?.runningTime(of: ClockTime(raw: timestamp))

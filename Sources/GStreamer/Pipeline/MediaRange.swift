@@ -1,16 +1,24 @@
 import CGStreamer
 import Synchronization
 
-/// Plays a part of what a pipeline's sources offer, from one position in the medium to another.
+/// Plays a part of what a pipeline's sources offer, from one position in the medium to another, in one run.
 ///
 /// Each stream is held back where its times begin, which is behind a demuxer or a source that counts time, until that element has
 /// been sent a seek. Nothing downstream, such as a muxer or a handler, receives data from outside of the range.
 public final class MediaRange: Sendable {
     private struct State: Sendable {
-        var held: [Pad: gulong] = [:]
-        /// The elements that have been sent the seek, and whether it is through: pads that come later needn't wait.
-        var sought: [Element: Bool] = [:]
-        var watched: Set<Element> = []
+        var isOver = false
+        /// Pads whose first buffer waits for the seek.
+        var held: [Pad: PadProbe] = [:]
+        var seeks: [Element: Seek] = [:]
+        var cuts: [PadProbe] = []
+        var additions: [PadAdditions] = []
+    }
+
+    private enum Seek: Sendable {
+        case underWay
+        /// Pads that come later needn't wait.
+        case done(isDecoded: Bool)
     }
 
     private let start: ClockTime
@@ -19,11 +27,13 @@ public final class MediaRange: Sendable {
     private let enqueue: @Sendable (@escaping @Sendable () -> Void) -> Void
     private let refused: @Sendable (Element) -> Void
 
+    /// Begins, while the pipeline is in NULL. The pipeline's elements hold the range until `stop()`.
+    ///
     /// - Parameters:
     ///   - enqueue: runs a closure on a thread that may block, and isn't a streaming thread.
     ///   - refused: an element can't seek. On that thread.
     public init(
-        from start: ClockTime?, to end: ClockTime?,
+        in pipeline: Pipeline, from start: ClockTime?, to end: ClockTime?,
         enqueue: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
         refused: @escaping @Sendable (Element) -> Void
     ) {
@@ -31,43 +41,42 @@ public final class MediaRange: Sendable {
         self.end = end
         self.enqueue = enqueue
         self.refused = refused
-    }
-
-    /// Prepares a run, while the pipeline is in NULL.
-    public func prepare(_ pipeline: Pipeline) {
-        state.withLock { $0.sought = [:] }
         for element in pipeline.allElements where !element.isSink {
-            for pad in element.pads where pad.direction == .source { hold(pad) }
-            watchNewPads(of: element)
+            for pad in element.pads { hold(pad, of: element) }
+            let additions = PadAdditions(of: element) { [self] pad in hold(pad, of: element) }
+            state.withLock { $0.additions.append(additions) }
         }
     }
 
-    private func watchNewPads(of element: Element) {
-        guard state.withLock({ $0.watched.insert(element).inserted }) else { return }
-        typealias Added = @convention(c) (UnsafeMutableRawPointer?, UnsafeMutableRawPointer?, gpointer?) -> Void
-        let added: Added = { _, pad, range in
-            let pad = Pad(retaining: pad!)
-            guard pad.direction == .source else { return }
-            Unmanaged<MediaRange>.fromOpaque(range!)._withUnsafeGuaranteedRef { $0.hold(pad) }
+    /// Once the pipeline is in NULL again. Not beside a closure that was enqueued.
+    public func stop() {
+        let state = state.withLock { state in
+            defer { state = State(isOver: true) }
+            return state
         }
-        g_signal_connect_data(
-            element.raw, "pad-added", unsafeBitCast(added, to: GCallback.self), Unmanaged.passRetained(self).toOpaque(),
-            { range, _ in Unmanaged<MediaRange>.fromOpaque(range!).release() }, GConnectFlags(rawValue: 0))
+        for additions in state.additions { additions.stop() }
+        for probe in Array(state.held.values) + state.cuts { probe.remove() }
     }
 
-    private func hold(_ pad: Pad) {
+    private func hold(_ pad: Pad, of element: Element) {
+        guard pad.direction == .source else { return }
         let types =
             GST_PAD_PROBE_TYPE_BLOCK.rawValue | GST_PAD_PROBE_TYPE_BUFFER.rawValue
             | GST_PAD_PROBE_TYPE_BUFFER_LIST.rawValue
         state.withLock { state in
-            guard state.held[pad] == nil else { return }
-            state.held[pad] = gst_pad_add_probe(
+            guard !state.isOver, state.held[pad] == nil else { return }
+            if case .done(let isDecoded) = state.seeks[element] {
+                if !isDecoded { state.cuts.append(pad.cutToSegment()) }
+                return
+            }
+            let probe = gst_pad_add_probe(
                 pad.pad, GstPadProbeType(rawValue: types),
                 { pad, _, range in
                     Unmanaged<MediaRange>.fromOpaque(range!)._withUnsafeGuaranteedRef {
                         $0.reached(Pad(retaining: pad!))
                     }
                 }, Unmanaged.passRetained(self).toOpaque(), { Unmanaged<MediaRange>.fromOpaque($0!).release() })
+            state.held[pad] = PadProbe(pad: pad, id: probe)
         }
     }
 
@@ -77,27 +86,22 @@ public final class MediaRange: Sendable {
         guard pad.countsTime, let element = pad.parent else { return GST_PAD_PROBE_PASS }
         // Its times are those of an element upstream, which has been sent the seek by now.
         let isFurtherOn = element.pads.contains { $0.direction == .sink && $0.countsTime }
-        let isNew = state.withLock { state -> Bool? in
-            guard !isFurtherOn else {
-                state.held[pad] = nil
-                return nil
-            }
-            switch state.sought[element] {
+        return state.withLock { state in
+            switch isFurtherOn ? .done(isDecoded: true) : state.seeks[element] {
             case nil:
-                state.sought[element] = false
-                return true
-            case false?: return false
-            case true?:
-                state.held[pad] = nil
-                return nil
+                state.seeks[element] = .underWay
+                enqueue { self.seek(element, by: pad) }
+                return GST_PAD_PROBE_OK
+            case .underWay: return GST_PAD_PROBE_OK
+            case .done:
+                // Otherwise the seek, which is done, lets it go.
+                return state.held.removeValue(forKey: pad) == nil ? GST_PAD_PROBE_PASS : GST_PAD_PROBE_REMOVE
             }
         }
-        guard let isNew else { return GST_PAD_PROBE_REMOVE }
-        if isNew { enqueue { self.seek(element, by: pad) } }
-        return GST_PAD_PROBE_OK
     }
 
     private func seek(_ element: Element, by pad: Pad) {
+        guard state.withLock({ !$0.isOver }) else { return }
         // Streams that go on as they are can only begin at a key frame, and then all of them should.
         let isDecoded = element.pads.allSatisfy { $0.direction == .sink || !$0.isLinked || $0.isDecoded }
         let position =
@@ -107,16 +111,14 @@ public final class MediaRange: Sendable {
         let event = gst_event_new_seek(
             1, GST_FORMAT_TIME, flags, GST_SEEK_TYPE_SET, gint64(start.nanoseconds),
             end == nil ? GST_SEEK_TYPE_NONE : GST_SEEK_TYPE_SET, end.map { gint64($0.nanoseconds) } ?? -1)
-        let hasSought = gst_pad_send_event(pad.pad, event) != 0
-        if !hasSought { refused(element) }
-        // Demuxers go on to the next key frame behind the end, for decoders, which clip what they get.
-        if !isDecoded { for pad in element.pads where pad.direction == .source { pad.dropBuffersOutsideOfSegment() } }
-        let pads = element.pads
-        let probes = state.withLock { state in
-            state.sought[element] = true
-            return pads.compactMap { pad in state.held.removeValue(forKey: pad).map { (pad, $0) } }
+        let sources = element.pads.filter { $0.direction == .source }
+        if !isDecoded { state.withLock { $0.cuts += sources.map { $0.cutToSegment() } } }
+        if gst_pad_send_event(pad.pad, event) == 0 { refused(element) }
+        let passing = state.withLock { state in
+            state.seeks[element] = .done(isDecoded: isDecoded)
+            return sources.compactMap { state.held.removeValue(forKey: $0) }
         }
-        for (pad, probe) in probes { gst_pad_remove_probe(pad.pad, probe) }
+        for probe in passing { probe.remove() }
     }
 }
 

@@ -33,7 +33,9 @@ extension Graph {
         let all = sinks + inBins
         let pipes = all.filter { $0.factoryName == RawDataPipeElement.declaration.factoryName }
         for element in pipes + all {
-            guard let pad = element.pads.first(where: { $0.direction == .sink && $0.isLinked }) else { continue }
+            // One that isn't linked yet is behind a demuxer, say, whose pads come with the data.
+            let inputs = element.pads.filter { $0.direction == .sink }
+            guard let pad = inputs.first(where: \.isLinked) ?? inputs.first else { continue }
             guard !pipes.contains(element) else { return (element, pad) }
             let counting = Self.frames(before: pad)
             return (counting.parent ?? element, counting)

@@ -23,9 +23,8 @@ public final class Graph: Sendable {
     let streams = WeakStreams()
     let stock = StockNodes()
     private let outputFiles = OutputFiles()
-    let sinkCounters = SinkCounters()
     let streamWatch = StreamWatch()
-    let mediaRange = Mutex<MediaRange?>(nil)
+    let playedPart = PlayedPart()
     private let screens = ScreenCaptures()
     private let screenLosses: ScreenLosses
     /// It is live: each sink plays as soon as it has its first buffer.
@@ -64,9 +63,10 @@ public final class Graph: Sendable {
         pipeline.removeMessageHandler()
         streams.end(.stopped)
         // The last reference may go on a streaming thread, which must never stop its own element.
-        control.async { [pipeline, stock, outputFiles] in
+        control.async { [pipeline, stock, outputFiles, playedPart] in
             stock.willStop()
             pipeline.setState(.null)
+            playedPart.end()
             outputFiles.close()
             stock.stopped()
             stock.close()
@@ -117,9 +117,8 @@ public final class Graph: Sendable {
         guard state.withLock({ $0.isStarting(run) }) else { return }
         guard stock.willStart(pipeline) else { return }
         outputFiles.open(in: pipeline)
-        sinkCounters.begin(in: pipeline)
         streamWatch.begin(in: pipeline)
-        mediaRange.withLock { $0 }?.prepare(pipeline)
+        playedPart.begin(in: pipeline) { [weak self] in self?.enqueue($0) }
         if screens.begin(in: pipeline) {
             // A window that was asked for is there, or nothing is captured.
             guard pipeline.setState(.ready) != .failure, screens.choose() else {
@@ -264,8 +263,8 @@ public final class Graph: Sendable {
                     stock.willStop()
                     pipeline.setState(.null)
                     outputFiles.close()
-                    sinkCounters.end(in: pipeline)
                     streamWatch.end(in: pipeline)
+                    playedPart.end()
                     stock.stopped()
                     state.withLock { $0.stopped(run) }
                 }
@@ -310,10 +309,7 @@ public final class Graph: Sendable {
         case .latency: recalculateLatency()
         // Some elements are made while the graph runs, as by `autovideosink`.
         case .stateChanged(.null, .ready) where message.sourceName != pipeline.name:
-            if let element = message.source {
-                sinkCounters.watch(element)
-                streamWatch.watch(element)
-            }
+            if let element = message.source { streamWatch.watch(element) }
         // What a flush has taken out of PLAYING goes back by itself.
         case .stateChanged(let old, .paused) where old != .paused && message.sourceName != pipeline.name:
             guard playsAlone.load(ordering: .acquiring) else { break }
@@ -328,6 +324,7 @@ public final class Graph: Sendable {
                 }
             }
         case .qualityOfService(let jitter, let processed, let dropped):
+            if let element = message.source, dropped != .max { streamWatch.skips(dropped, in: element) }
             tell(
                 .qualityOfService(
                     element: message.sourceName, jitter: jitter, processed: processed, dropped: dropped))

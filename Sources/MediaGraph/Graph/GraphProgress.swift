@@ -32,7 +32,7 @@ extension Graph {
             guard element.isSink, !element.isBin, let shown = owner(ofSink: element),
                 named.insert(shown.name).inserted
             else { return nil }
-            let counts = NodeCounts(ofSink: element, arrived: sinkCounters.count(of: element) ?? 0)
+            let counts = NodeCounts(ofSink: element, arrived: streamWatch.count(of: element) ?? 0)
             return ElementProgress(
                 name: shown.name, factory: shown.factoryName ?? factory, isNode: false, unit: unit(of: element),
                 endsBranch: true, counts: counts)

@@ -116,7 +116,7 @@ extension Graph {
         if element.factoryName == RawDataPipeElement.declaration.factoryName {
             return element.staticPad("src")?.isLinked == true ? nil : NodeCounts(element).map { $0.frames + $0.dropped }
         }
-        return sinkCounters.count(of: element)
+        return streamWatch.count(of: element)
     }
 }
 
@@ -198,7 +198,7 @@ private struct StarvationSearch {
         if element.factoryName == RawDataPipeElement.declaration.factoryName {
             return element.pads.contains { $0.direction == .sink && $0.isTaking }
         }
-        return element.isSink && (graph.sinkCounters.count(of: element) ?? 0) > 0 && element.state < .playing
+        return element.isSink && (graph.streamWatch.count(of: element) ?? 0) > 0 && element.state < .playing
     }
 
     /// `200 buffers, 1.0 s` where one of a queue's limits is reached.

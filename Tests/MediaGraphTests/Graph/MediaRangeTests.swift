@@ -82,6 +82,77 @@ import Testing
         }
     }
 
+    @Test("GR-3 a range replaces the one before, and none plays all again")
+    func replaced() async throws {
+        let graph = try Graph(
+            "videotestsrc num-buffers=90 ! video/x-raw,framerate=30/1,width=64,height=48 ! rawdatapipe name=frames")
+        let times = Log<Double>()
+        try graph.rawDataPipe("frames").receive { frame in times.add(frame.streamTime?.seconds ?? -1) }
+        var counts: [Int] = []
+        for (from, to) in [(1.0, 2.0), (nil, 2.0), (nil, nil), (0.5, 1.0)] {
+            func time(_ seconds: Double) -> ClockTime { ClockTime(nanoseconds: UInt64(seconds * 1e9)) }
+            try graph.setMediaRange(from: from.map(time), to: to.map(time))
+            let before = times.all.count
+            try await graph.run()
+            counts.append(times.all.count - before)
+        }
+        #expect(counts == [30, 60, 90, 15])
+    }
+
+    @Test("GR-3 a graph with a range is let go like any other")
+    func released() async throws {
+        let path = try await movie("mp4mux")
+        weak var part: AnyObject?
+        do {
+            let graph = try Graph("filesrc location=\(path) ! qtdemux name=d ! h264parse ! fakesink")
+            try graph.setMediaRange(from: ClockTime(nanoseconds: 1_000_000_000))
+            // Stopped by nobody.
+            try await graph.start()
+            _ = try await graph.waitUntilEnd()
+            part = graph.playedPart
+            #expect(graph.playedPart.isLimited)
+        }
+        #expect(try await eventually { part == nil })
+    }
+
+    @Test("GR-3 a part that isn't decoded holds the pictures that its own refer to, so that each is as it was")
+    func reordered() async throws {
+        let path = folder.file("b.mp4")
+        try await Graph(
+            """
+            videotestsrc num-buffers=90 pattern=ball ! video/x-raw,width=64,height=48,framerate=30/1,format=I420
+            ! x264enc key-int-max=30 bframes=3 b-pyramid=true ! h264parse ! mp4mux ! filesink location=\(path)
+            """
+        ).run()
+        let whole = try await hashes(path)
+        #expect(whole.count == 90)
+        for end in [0.5, 0.6, 0.7, 1.5] {
+            let output = folder.file("part.mp4")
+            let graph = try Graph(
+                "filesrc location=\(path) ! qtdemux ! h264parse ! mp4mux ! filesink location=\(output)")
+            try graph.setMediaRange(to: ClockTime(nanoseconds: UInt64(end * 1e9)))
+            try await graph.run()
+            let part = try await hashes(output)
+            let wanted = Int((end * 30).rounded())
+            // Up to three of those behind the end are needed.
+            #expect((wanted...wanted + 4).contains(part.count), "\(end): \(part.count)")
+            #expect(part == Array(whole.prefix(part.count)), "\(end)")
+        }
+    }
+
+    /// Of each picture of a file.
+    private func hashes(_ path: String) async throws -> [Substring] {
+        let list = folder.file("list.framemd5")
+        try await Graph(
+            """
+            filesrc location=\(path) ! qtdemux ! h264parse ! avdec_h264 ! rawdatapipe handler=framemd5
+            options="location=\(list)"
+            """
+        ).run()
+        return try String(contentsOfFile: list, encoding: .utf8).split(separator: "\n").filter { !$0.hasPrefix("#") }
+            .compactMap { $0.split(whereSeparator: { $0 == " " || $0 == "," }).last }
+    }
+
     @Test("GR-3 streams that aren't decoded begin together at the key frame before, and end together")
     func remuxed() async throws {
         let path = try await movie("mp4mux")

@@ -54,12 +54,57 @@ import Testing
         try bytes.prefix(bytes.count * 2 / 3).write(to: URL(filePath: cut))
         #expect(try await losses("filesrc location=\(whole) ! decodebin ! fakesink") == [])
         #expect(try await losses("filesrc location=\(whole) ! decodebin ! videoconvert ! fakesink", frames: 10) == [])
-        let found = try await losses("filesrc location=\(cut) ! decodebin ! fakesink")
-        guard case .truncatedInput(let end, let duration) = found.first else {
-            Issue.record("\(found)")
-            return
+        for demuxer in ["decodebin", "qtdemux", "queue ! qtdemux"] {
+            let found = try await losses("filesrc location=\(cut) ! \(demuxer) ! fakesink")
+            guard case .truncatedInput(cut, let end, let duration) = found.first else {
+                Issue.record("\(demuxer): \(found)")
+                return
+            }
+            #expect(found.count == 1 && duration.seconds == 3 && (1.5...2.1).contains(end.seconds), "\(end)")
         }
-        #expect(found.count == 1 && duration.seconds == 3 && (1.5...2.1).contains(end.seconds), "\(end)")
+    }
+
+    @Test(
+        "GR-13 an input isn't called truncated where an element wants no more of it",
+        arguments: [
+            "qtdemux ! fakesink num-buffers=10", "qtdemux ! identity eos-after=10 ! fakesink",
+            "decodebin ! queue ! fakesink num-buffers=10",
+        ])
+    func wantsNoMore(rest: String) async throws {
+        // Its index is at the end, and read first.
+        let movie = folder.file("movie.mov")
+        try await Graph(
+            """
+            videotestsrc num-buffers=300 ! video/x-raw,width=64,height=48,framerate=30/1 ! jpegenc \
+            ! qtmux ! filesink location=\(movie)
+            """
+        ).run()
+        #expect(try await losses("filesrc location=\(movie) ! \(rest)") == [])
+    }
+
+    @Test("GR-13 pictures that a late sink has left out, or that a range has, aren't called undecodable")
+    func leftOut() async throws {
+        let movie = folder.file("movie.avi")
+        try await Graph(
+            """
+            videotestsrc num-buffers=60 ! video/x-raw,width=64,height=48,framerate=30/1 ! jpegenc \
+            ! avimux ! filesink location=\(movie)
+            """
+        ).run()
+        let play = "filesrc location=\(movie) ! avidemux ! jpegdec name=d"
+        let late = try Graph("\(play) ! identity name=i sleep-time=60000 ! fakesink name=s sync=true qos=true")
+        try await late.start()
+        _ = try await late.waitUntilEnd()
+        let shown = try late.progress.first { $0.name == "s" }?.counts.frames ?? 60
+        #expect(shown < 60, "QoS has left nothing out")
+        #expect(late.streamLosses == [])
+        await late.stop()
+        let part = try Graph("\(play) ! fakesink")
+        try part.setMediaRange(from: ClockTime(nanoseconds: 500_000_000), to: ClockTime(nanoseconds: 1_000_000_000))
+        try await part.start()
+        _ = try await part.waitUntilEnd()
+        #expect(part.streamLosses == [])
+        await part.stop()
     }
 
     @Test("GR-13 a device that delivers only silence is told")

@@ -1,0 +1,30 @@
+import CGStreamer
+
+/// The pads that an element makes while it runs (`pad-added`).
+public final class PadAdditions: Sendable {
+    private let element: Element
+    private let handler: gulong
+
+    /// Calls `body` with each pad from now on, on the thread that adds it, before data leaves by it.
+    ///
+    /// The element holds `body` until `stop()`.
+    public init(of element: Element, _ body: @escaping @Sendable (Pad) -> Void) {
+        typealias Added = @convention(c) (UnsafeMutableRawPointer?, UnsafeMutableRawPointer?, gpointer?) -> Void
+        let added: Added = { _, pad, watch in
+            Unmanaged<Watch>.fromOpaque(watch!)._withUnsafeGuaranteedRef { $0.body(Pad(retaining: pad!)) }
+        }
+        self.element = element
+        handler = g_signal_connect_data(
+            element.raw, "pad-added", unsafeBitCast(added, to: GCallback.self),
+            Unmanaged.passRetained(Watch(body)).toOpaque(),
+            { watch, _ in Unmanaged<Watch>.fromOpaque(watch!).release() }, GConnectFlags(rawValue: 0))
+    }
+
+    /// Once.
+    public func stop() { g_signal_handler_disconnect(element.raw, handler) }
+
+    private final class Watch: Sendable {
+        let body: @Sendable (Pad) -> Void
+        init(_ body: @escaping @Sendable (Pad) -> Void) { self.body = body }
+    }
+}

@@ -1,0 +1,178 @@
+import GStreamer
+import Synchronization
+
+/// What is counted and measured at the pads of a graph's stock elements, in each run anew: what comes into sinks, whose own
+/// statistics begin anew with each segment, and what gets lost in elements that don't report it themselves.
+final class StreamWatch: Sendable {
+    private struct Decoder: Sendable {
+        let received: BufferCounter
+        let decoded: BufferCounter
+        /// Left out because they would have come too late.
+        var skipped: UInt64 = 0
+    }
+
+    private struct Demuxer: Sendable {
+        let input: InputExtent
+        /// Pads that come while it runs.
+        var additions: PadAdditions?
+        var streams: [Pad: StreamExtent] = [:]
+    }
+
+    private struct State: Sendable {
+        var sinks: [Pad: BufferCounter] = [:]
+        var decoders: [Element: Decoder] = [:]
+        var demuxers: [Element: Demuxer] = [:]
+        var sources: [Element: SilenceDetector] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    /// Before a run: forgets what the last one found.
+    func begin(in pipeline: Pipeline) {
+        state.withLock { state in
+            for counter in state.sinks.values { counter.reset() }
+            for (element, decoder) in state.decoders {
+                decoder.received.reset()
+                decoder.decoded.reset()
+                state.decoders[element]?.skipped = 0
+            }
+            for demuxer in state.demuxers.values {
+                demuxer.input.reset()
+                for stream in demuxer.streams.values { stream.reset() }
+            }
+            for detector in state.sources.values { detector.reset() }
+        }
+        for element in pipeline.allElements { watch(element) }
+    }
+
+    /// Also one that comes while the graph runs. Again for one that is watched: nothing.
+    func watch(_ element: Element) {
+        guard !element.isBin else { return }
+        if element.isSink { return watchSink(element) }
+        guard let info = element.factoryName.flatMap(ElementFactoryInfo.find) else { return }
+        if info.isAudioDevice, let pad = element.staticPad("src") {
+            state.withLock { state in
+                if state.sources[element] == nil { state.sources[element] = pad.detectSilence() }
+            }
+        } else if info.decodesPictures, let sink = element.staticPad("sink"), let source = element.staticPad("src") {
+            state.withLock { state in
+                guard state.decoders[element] == nil else { return }
+                state.decoders[element] = Decoder(
+                    received: sink.countBuffersInSegment(), decoded: source.countBuffers())
+            }
+        } else if info.classification.contains("Demuxer"), let sink = element.staticPad("sink") {
+            watchDemuxer(element, sink)
+        }
+    }
+
+    private func watchSink(_ element: Element) {
+        for pad in element.pads where pad.direction == .sink {
+            state.withLock { state in
+                if state.sinks[pad] == nil { state.sinks[pad] = pad.countBuffers() }
+            }
+        }
+    }
+
+    private func watchDemuxer(_ element: Element, _ sink: Pad) {
+        let isNew = state.withLock { state in
+            guard state.demuxers[element] == nil else { return false }
+            state.demuxers[element] = Demuxer(input: sink.measureInput())
+            return true
+        }
+        guard isNew else { return }
+        let measure = { @Sendable [weak self] (pad: Pad) in
+            guard pad.direction == .source else { return }
+            self?.state.withLock { $0.demuxers[element]?.streams[pad] = pad.measureStream() }
+        }
+        for pad in element.pads { measure(pad) }
+        let additions = PadAdditions(of: element, measure)
+        state.withLock { $0.demuxers[element]?.additions = additions }
+    }
+
+    /// A decoder has left out so many pictures by now.
+    func skips(_ count: UInt64, in decoder: Element) {
+        state.withLock { state in
+            guard let known = state.decoders[decoder]?.skipped else { return }
+            state.decoders[decoder]?.skipped = max(known, count)
+        }
+    }
+
+    /// What has come into a sink, by all of its pads; `nil` for what isn't counted.
+    func count(of sink: Element) -> UInt64? {
+        let pads = sink.pads
+        return state.withLock { state in
+            let counts = pads.compactMap { state.sinks[$0]?.count }
+            return counts.isEmpty ? nil : counts.reduce(0, +)
+        }
+    }
+
+    /// After a run, which may have made elements that are gone now.
+    func end(in pipeline: Pipeline) {
+        let elements = Set(pipeline.allElements)
+        let pads = Set(elements.flatMap(\.pads))
+        let gone = state.withLock { state in
+            let gone = state.demuxers.filter { !elements.contains($0.key) }
+            state.sinks = state.sinks.filter { pads.contains($0.key) }
+            state.decoders = state.decoders.filter { elements.contains($0.key) }
+            state.sources = state.sources.filter { elements.contains($0.key) }
+            state.demuxers = state.demuxers.filter { elements.contains($0.key) }.mapValues { demuxer in
+                var demuxer = demuxer
+                demuxer.streams = demuxer.streams.filter { pads.contains($0.key) }
+                return demuxer
+            }
+            return gone
+        }
+        for demuxer in gone.values { demuxer.additions?.stop() }
+    }
+}
+
+extension StreamWatch {
+    /// `name` gives the name that a description knows an element by.
+    func losses(of pipeline: Pipeline, name: (Element) -> String) -> [StreamLoss] {
+        let elements = pipeline.allElements
+        let (sources, decoders) = state.withLock { ($0.sources, $0.decoders) }
+        return elements.compactMap { element in
+            if sources[element]?.isSilent == true { return .silence(source: name(element)) }
+            guard let decoder = decoders[element], element.receivesWholePictures,
+                element.staticPad("src")?.hasEnded == true
+            else { return nil }
+            let (received, shown) = (decoder.received.count, decoder.decoded.count + decoder.skipped)
+            guard received > shown else { return nil }
+            return .undecodablePictures(decoder: name(element), count: received - shown, of: received)
+        }
+    }
+
+    /// Of inputs that were read to their ends.
+    func truncations(of pipeline: Pipeline) -> [StreamLoss] {
+        let demuxers = state.withLock { $0.demuxers }
+        return pipeline.allElements.compactMap { element in
+            guard let demuxer = demuxers[element], element.staticPad("sink").map(demuxer.input.isWhole) == true,
+                let end = demuxer.streams.values.compactMap(\.end).max(), let duration = element.duration,
+                duration > end, duration.seconds - end.seconds > max(0.25, 0.02 * duration.seconds)
+            else { return nil }
+            return .truncatedInput(element.inputPlaces.first, end: end, duration: duration)
+        }
+    }
+}
+
+extension Element {
+    /// Rather than a file's bytes as they are read.
+    fileprivate var receivesWholePictures: Bool {
+        guard let picture = staticPad("sink")?.currentCaps?[0] else { return false }
+        return picture["parsed"] == true || (picture["framerate", as: Fraction.self]?.numerator ?? 0) > 0
+    }
+}
+
+extension ElementFactoryInfo {
+    /// Silence of a test source, or of a node's handler, is what its user asked for.
+    fileprivate var isAudioDevice: Bool {
+        classification.contains("Source/Audio") && name != "audiotestsrc" && !Nodes.factoryNames.contains(name)
+    }
+
+    /// Each buffer that such a decoder receives may be a picture; of other codecs some carry none.
+    fileprivate var decodesPictures: Bool {
+        guard classification.contains("Decoder") else { return false }
+        let inputs = padTemplates.filter { $0.direction == .sink }.flatMap { $0.caps.mediaTypes }
+        return !inputs.isEmpty && inputs.allSatisfy { $0.hasPrefix("image/") }
+    }
+}
