@@ -81,7 +81,9 @@ struct RunCommand: AsyncParsableCommand {
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Play files from this position in the medium on: 10, 2.5, 1m30s.", valueName: "time"),
+        help: ArgumentHelp(
+            "Play files from this position in the medium on: 10, 2.5, 1m30s. Streams that aren't decoded begin at the key frame before; in MPEG-TS and MPEG-PS the position is an estimate.",
+            valueName: "time"),
         transform: { try CommandDuration(parsing: $0) })
     var from: CommandDuration?
 

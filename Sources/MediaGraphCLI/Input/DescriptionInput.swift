@@ -24,7 +24,7 @@ enum DescriptionInput: Equatable {
 
     static func looksLikeFile(_ word: String) -> Bool {
         // A pasted command, which is told as one.
-        if word.contains(where: \.isNewline) || word.contains("gst-launch") { return false }
+        if word.contains(where: \.isNewline) || ShellCommand.isProgram(word[...]) { return false }
         if word.hasSuffix(".pipeline"), !word.contains("!") { return true }
         let isOneWord = !word.contains { $0.isWhitespace || $0 == "!" || $0 == "=" || $0 == "$" || $0 == "(" }
         return isOneWord && !word.contains("://") && word.contains { $0 == "/" || $0 == "." }

@@ -178,9 +178,9 @@ struct RunFailure: Sendable {
         audio/x-raw,rate=48000`
         """
 
-    private static let evenSize = """
-        ; width and height must be even in 4:2:0, and at least 16: scale by `videoscale ! \
-        video/x-raw,width=640,height=360` before the encoder
+    private static let encoderNeeds = """
+        ; in 4:2:0 it needs an even width and height of at least 16 (`videoscale ! video/x-raw,width=640,height=360` \
+        before it), and from option-string only what x264 knows
         """
 
     init(_ error: GraphError, formatConflict: String? = nil) {
@@ -196,7 +196,7 @@ struct RunFailure: Sendable {
         if failure.debug.contains("Caps changes are not supported") { text += Self.fixedFormat }
         if failure.error.message.contains("Can not initialize x264 encoder") {
             while text.hasSuffix(".") { text.removeLast() }
-            text += Self.evenSize
+            text += Self.encoderNeeds
         }
     }
 }

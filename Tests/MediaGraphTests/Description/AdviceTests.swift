@@ -13,11 +13,23 @@ import Testing
                 "leave out `/usr/bin/gst-launch-1.0 -v -e`, and the quotes that only the shell needs"
             ),
             ("mediagraph run videotestsrc ! fakesink", "leave out `mediagraph run`"),
+            ("sudo ./mediagraph run --load x.so videotestsrc ! fakesink", "leave out `./mediagraph run --load x.so`"),
+            (
+                "A1_b=3 gst-launch-1.0.exe --gst-debug-level 3 -e audiotestsrc ! fakesink",
+                "leave out `gst-launch-1.0.exe --gst-debug-level 3 -e`"
+            ),
+            ("gst-launch-1.0 -e videotestsc ! fakesink", "leave out `gst-launch-1.0 -e`"),
         ])
     func shellCommand(text: String, hint: String) {
         let found = Description(text).diagnose()
         #expect(found.map(\.hint) == [hint])
         #expect(found.first?.message == "this is a shell command; a description begins behind its options")
+    }
+
+    @Test("GR-2 an element whose name begins as a program's does isn't a command")
+    func noShellCommand() {
+        #expect(Description("gst-launch-1.0x ! fakesink").diagnose().map(\.message) != [])
+        #expect(Description("mediasession ! fakesink").diagnose().allSatisfy { !$0.message.contains("shell") })
     }
 
     @Test(
@@ -32,6 +44,10 @@ import Testing
                 "will encode 4:4:4, which browsers, phones and most players can't play"
             ),
             ("videotestsrc ! x264enc name=e ! fakesink", "will encode 4:4:4"),
+            ("videotestsrc ! video/x-raw,format=YUY2 ! videoconvert ! x264enc ! fakesink", "will encode 4:4:4"),
+            ("videotestsrc ! video/x-raw,format=Y42B ! x264enc ! fakesink", "will encode 4:2:2"),
+            ("videotestsrc ! video/x-raw,format=NV12 ! videoconvert ! x265enc ! fakesink", "will encode 4:4:4"),
+            ("filesrc location=/dev/null ! pngdec ! videoconvert ! x264enc ! fakesink", "will encode 4:4:4"),
         ])
     func encoderFormat(text: String, message: String) {
         let found = Description(text).diagnose(isComplete: true)
@@ -45,6 +61,11 @@ import Testing
             "videotestsrc ! x264enc ! video/x-h264,profile=high ! fakesink",
             "videotestsrc ! videoconvert ! video/x-raw,format=NV12 ! queue ! x264enc ! fakesink",
             "filesrc location=/dev/null ! decodebin ! videoconvert ! x264enc ! fakesink",
+            "videotestsrc ! x264enc ! h264parse ! video/x-h264,profile={main,high} ! fakesink",
+            "videotestsrc ! x264enc ! queue ! capsfilter caps=video/x-h264,profile=high ! fakesink",
+            "videotestsrc ! video/x-raw,format=RGB ! jpegenc ! jpegdec ! x264enc ! fakesink",
+            "videotestsrc ! video/x-raw,format=I420,width=321,height=240 ! videocrop left=1 ! x264enc ! fakesink",
+            "videotestsrc ! video/x-raw,format=RGB ! videoconvert ! video/x-raw,format={I420,NV12} ! x264enc ! fakesink",
         ])
     func encoderFormatFine(text: String) {
         #expect(Description(text).diagnose(isComplete: true) == [])

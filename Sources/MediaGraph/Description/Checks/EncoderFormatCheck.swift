@@ -1,45 +1,74 @@
 import GStreamer
 
-/// Raw video that x264enc and x265enc refuse, or encode to what most players can't play: GStreamer negotiates the richest format
-/// that both sides know, and that is 4:4:4 for anything in RGB.
+/// Raw video that x264enc and x265enc refuse, or encode to what most players can't play. A converter before them makes 4:4:4 of
+/// any format that they don't know, also of one with less colour (measured with GStreamer 1.22).
 enum EncoderFormatCheck {
     static func problems(in context: CheckContext) -> [Problem] {
-        context.factories.sorted { $0.key < $1.key }.flatMap { index, factory in
-            guard ["x264enc", "x265enc"].contains(factory.name) else { return [Problem]() }
+        context.factories.sorted { $0.key < $1.key }.flatMap { index, factory -> [Problem] in
+            guard ["x264enc", "x265enc"].contains(factory.name), !asksForProfile(index, context) else { return [] }
             let input = RawVideoInput(of: index, context)
+            let chroma = input.format.map { Self.chroma(of: $0, in: factory) } ?? (input.isAnyFormat ? .full : nil)
             let place = Problem.Place.expanded(context.parsed.elements[index].range)
-            return [sizeProblem(input, index, context), chromaProblem(input, index, context)].compactMap { text in
-                text.map { Problem(place: place, severity: .warning, message: $0.message, hint: $0.hint) }
+            let texts = [
+                chroma.flatMap { chromaProblem($0, context.label(index)) },
+                input.size.flatMap { sizeProblem($0, chroma, context.label(index)) },
+            ]
+            return texts.compactMap(\.self).map {
+                Problem(place: place, severity: .warning, message: $0.message, hint: $0.hint)
             }
         }
     }
 
     private typealias Text = (message: String, hint: String)
 
-    private static func sizeProblem(_ input: RawVideoInput, _ index: Int, _ context: CheckContext) -> Text? {
-        guard let (width, height) = input.size, !width.isMultiple(of: 2) || !height.isMultiple(of: 2),
-            !input.isFullChroma || profile(behind: index, context) != nil
-        else { return nil }
-        let even = "\(width - width % 2),height=\(height - height % 2)"
-        return (
-            "\(context.label(index)) can't encode \(width)×\(height): in 4:2:0, width and height must be even",
-            "write `videoscale ! video/x-raw,width=\(even)` before it"
-        )
+    private enum Chroma: String { case full = "4:4:4", half = "4:2:2", quarter = "4:2:0" }
+
+    private static func chroma(of format: String, in factory: ElementFactoryInfo) -> Chroma {
+        let asked = try? Caps(checking: "video/x-raw,format=\(format)")
+        let isKnown = factory.padTemplates.contains { template in
+            template.direction == .sink && asked.map(template.caps.canIntersect) == true
+        }
+        guard isKnown, !format.hasPrefix("Y444") else { return .full }
+        return format.hasPrefix("Y42B") || format.hasPrefix("I422") ? .half : .quarter
     }
 
-    private static func chromaProblem(_ input: RawVideoInput, _ index: Int, _ context: CheckContext) -> Text? {
-        guard input.isFullChroma, profile(behind: index, context) == nil else { return nil }
+    private static func chromaProblem(_ chroma: Chroma, _ encoder: String) -> Text? {
+        guard chroma != .quarter else { return nil }
         return (
-            "\(context.label(index)) will encode 4:4:4, which browsers, phones and most players can't play",
+            "\(encoder) will encode \(chroma.rawValue), which browsers, phones and most players can't play",
             "write `videoconvert ! video/x-raw,format=I420` before it"
         )
     }
 
-    /// A profile that a filter behind the encoder asks for.
-    private static func profile(behind index: Int, _ context: CheckContext) -> String? {
-        context.parsed.links.lazy.filter { context.element(of: $0.source) == index }
-            .compactMap { $0.filter.flatMap { try? Caps(checking: $0.text) } }
-            .compactMap { $0.count > 0 ? $0[0]["profile", as: String.self] : nil }.first
+    private static func sizeProblem(_ size: (width: Int, height: Int), _ chroma: Chroma?, _ encoder: String) -> Text? {
+        let (width, height) = size
+        // Of others one would be warned twice.
+        guard chroma == nil || chroma == .quarter, !width.isMultiple(of: 2) || !height.isMultiple(of: 2) else {
+            return nil
+        }
+        return (
+            "\(encoder) can't encode \(width)×\(height): in 4:2:0, width and height must be even",
+            "write `videoscale ! video/x-raw,width=\(width - width % 2),height=\(height - height % 2)` before it"
+        )
+    }
+
+    /// A filter behind the encoder, or behind a parser or queue there, asks for a profile: its author knows.
+    private static func asksForProfile(_ index: Int, _ context: CheckContext) -> Bool {
+        var open = [index]
+        var seen: Set<Int> = []
+        while let index = open.popLast() {
+            guard seen.insert(index).inserted else { continue }
+            for link in context.parsed.links where context.element(of: link.source) == index {
+                let sink = context.element(of: link.sink)
+                let filters = [link.filter?.text, sink.flatMap(context.filterText)]
+                if filters.contains(where: { $0?.contains("profile") == true }) { return true }
+                guard let sink, let factory = context.factories[sink] else { continue }
+                if factory.classification.contains("Parser") || factory.classification == "Generic" {
+                    open.append(sink)
+                }
+            }
+        }
+        return false
     }
 }
 
@@ -47,34 +76,38 @@ enum EncoderFormatCheck {
 private struct RawVideoInput {
     /// The size, where a filter fixes it.
     var size: (width: Int, height: Int)?
-    /// RGB or 4:4:4 arrives, unless a converter is told otherwise.
-    var isFullChroma = false
+    /// The format, where a filter or a decoder fixes it.
+    var format: String?
+    /// Its source gives whatever is asked for.
+    var isAnyFormat = false
 
-    /// Walks upstream as long as there is one way.
-    init(of index: Int, _ context: CheckContext) {
-        var (index, width, height) = (index, Int32?.none, Int32?.none)
-        var format: String?
+    /// Walks upstream as long as there is one way, through what leaves size and format as they are unless it is told otherwise.
+    init(of encoder: Int, _ context: CheckContext) {
+        var index = encoder
+        var width: Structure?
+        var format: Structure?
         var seen: Set<Int> = []
         while seen.insert(index).inserted {
             let inputs = context.parsed.links.filter { context.element(of: $0.sink) == index }
             guard inputs.count == 1, let source = context.element(of: inputs[0].source) else { break }
             let filters = [inputs[0].filter?.text, context.filterText(source)].compactMap(\.self)
             for caps in filters.compactMap({ try? Caps(checking: $0) }) where caps.count == 1 {
-                width = width ?? caps[0]["width", as: Int32.self]
-                height = height ?? caps[0]["height", as: Int32.self]
-                format = format ?? caps[0]["format", as: String.self]
+                if width == nil, caps[0].fieldNames.contains("width") { width = caps[0] }
+                if format == nil, caps[0].fieldNames.contains("format") { format = caps[0] }
             }
+            guard let factory = context.factories[source] else { break }
+            isAnyFormat = format == nil && ["videotestsrc", "ximagesrc", "pngdec"].contains(factory.name)
+            guard Self.passes(factory) else { break }
             index = source
         }
-        if let width, let height { size = (Int(width), Int(height)) }
-        let source = context.factories[index]?.name ?? ""
-        isFullChroma = format.map(Self.isFullChroma) ?? ["videotestsrc", "ximagesrc"].contains(source)
+        if let w = width?["width", as: Int32.self], let h = width?["height", as: Int32.self] { size = (Int(w), Int(h)) }
+        self.format = format?["format", as: String.self]
     }
 
-    private static func isFullChroma(_ format: String) -> Bool {
-        ["Y444", "RGB", "BGR", "xRGB", "xBGR", "ARGB", "ABGR", "GBR", "AYUV", "VUYA", "v308", "IYU2"].contains {
-            format.hasPrefix($0)
-        }
+    private static func passes(_ factory: ElementFactoryInfo) -> Bool {
+        factory.classification == "Generic" || factory.classification.contains("Converter/Video")
+            || ["videorate", "valve", "preprocessor", "frameobserver"].contains(factory.name)
+            || factory.classification == "Filter/Editor/Video"
     }
 }
 

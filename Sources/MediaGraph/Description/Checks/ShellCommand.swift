@@ -1,16 +1,53 @@
+import GStreamer
+
 /// A whole command where a description belongs, as it stands in a tutorial: `gst-launch-1.0 -e videotestsrc ! \`.
-enum ShellCommand {
+package enum ShellCommand {
+    /// Whether a shell's word is the program of a pasted command.
+    package static func isProgram(_ word: Substring) -> Bool {
+        let name = word.split(whereSeparator: { $0 == "/" || $0 == "\\" }).last ?? word
+        return name.prefixMatch(of: /gst-launch(-1\.0)?(\.exe)?$/) != nil
+    }
+
     /// `nil` for a description.
     static func problem(in text: String) -> Problem? {
-        let command =
-            /\s*(?:[$#>]\s+)?(?:[A-Z_]+=\S*\s+)*(?<program>\S*gst-launch(?:-1\.0)?|mediagraph\s+(?:run|check|graph))(?<options>(?:\s+-[-\w]+(?:=\S*)?)*)\s/
-        guard let match = text.prefixMatch(of: command) else { return nil }
-        let start = text.utf8.distance(from: text.startIndex, to: match.program.startIndex)
-        let end = text.utf8.distance(from: text.startIndex, to: match.options.endIndex)
-        let words = (match.program + match.options).split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        var words = text.split(whereSeparator: \.isWhitespace)[...]
+        while let word = words.first, isBeforeProgram(word) { words.removeFirst() }
+        guard let program = words.popFirst() else { return nil }
+        var end = program.endIndex
+        if !isProgram(program) {
+            guard program.split(separator: "/").last == "mediagraph", let subcommand = words.popFirst(),
+                ["run", "check", "graph"].contains(subcommand)
+            else { return nil }
+            end = subcommand.endIndex
+        }
+        var mayBeValue = false
+        while let word = words.first {
+            let isOption = word.hasPrefix("-") && word.count > 1
+            guard isOption || mayBeValue && isValue(word, before: words.dropFirst().first) else { break }
+            mayBeValue = isOption && !word.contains("=")
+            end = word.endIndex
+            words.removeFirst()
+        }
+        // A file's name, say, is none of this check's business.
+        guard !words.isEmpty else { return nil }
+        let range = program.startIndex..<end
+        let left = text[range].split(whereSeparator: \.isWhitespace).joined(separator: " ")
         let quotes = text.contains { $0 == "'" || $0 == "\"" } ? ", and the quotes that only the shell needs" : ""
+        let offsets = [range.lowerBound, range.upperBound].map { text.utf8.distance(from: text.startIndex, to: $0) }
         return Problem(
-            place: .expanded(start..<end), message: "this is a shell command; a description begins behind its options",
-            hint: "leave out `\(words)`\(quotes)")
+            place: .expanded(offsets[0]..<offsets[1]),
+            message: "this is a shell command; a description begins behind its options",
+            hint: "leave out `\(left)`\(quotes)")
+    }
+
+    /// A prompt, `sudo`, or a variable.
+    private static func isBeforeProgram(_ word: Substring) -> Bool {
+        ["$", ">", "sudo", "env"].contains(word) || word.prefixMatch(of: /[A-Za-z_][A-Za-z0-9_]*=/) != nil
+    }
+
+    /// Rather than the first element of the description.
+    private static func isValue(_ word: Substring, before next: Substring?) -> Bool {
+        guard ElementFactoryInfo.find(String(word)) == nil, let next else { return false }
+        return next != "!" && !next.contains("=")
     }
 }
