@@ -15,7 +15,7 @@
 // `destroy` (or `release`) is called once, when nothing will be called with it any more. A function with an MGError answers
 // 0, and fills it, when it fails, but for `process`, `frame` and `end`, which answer MG_FAILED.
 
-#define MEDIAGRAPH_ABI_VERSION 4u
+#define MEDIAGRAPH_ABI_VERSION 5u
 
 typedef struct {
     int32_t code;  // MediaGraphError.Code; 0: none
@@ -67,6 +67,7 @@ typedef struct {
     int32_t is_gap;                   // silence that stands for sound that never came
     int32_t is_edited;                // a processor has it: it goes on changing
     GstEvent *stream_start;           // of the stream that it belongs to, or NULL
+    uint64_t stream_time;             // the position in the medium in nanoseconds, or GST_CLOCK_TIME_NONE
 } MGAudioFrame;
 
 // An editor of audio. `process` runs on the streaming thread, one block at a time.

@@ -19,10 +19,13 @@ public protocol PropertyValue: ValueConvertible {
     ) -> UnsafeMutablePointer<GParamSpec>
     /// As it is written in a description.
     var text: String { get }
+    /// What is said of a value that is none of its.
+    static var expectation: String { get }
 }
 
 extension PropertyValue {
     public var text: String { "\(self)" }
+    public static var expectation: String { "it takes a \(Self.self)" }
 }
 
 extension Bool: PropertyValue {
@@ -60,6 +63,28 @@ extension String: PropertyValue {
         g_param_spec_string(name, name, blurb, `default`.isEmpty ? nil : `default`, flags)
     }
     public var text: String { self }
+}
+
+/// A type whose values are text to GObject, which takes any: the element refuses what is none.
+public protocol TextualProperty: PropertyValue {
+    init?(text: String)
+}
+
+extension TextualProperty {
+    public static var gtype: GType { String.gtype }
+
+    public static func specification(
+        _ name: String, _ blurb: String, default: Self, range: PropertyRange<Self>?, flags: GParamFlags
+    ) -> UnsafeMutablePointer<GParamSpec> {
+        String.specification(name, blurb, default: `default`.text, range: nil, flags: flags)
+    }
+
+    public init?(_ value: borrowing Value) {
+        guard let text = String(value) else { return nil }
+        self.init(text: text)
+    }
+
+    public func store(in value: inout Value) { text.store(in: &value) }
 }
 
 /// An enum whose cases are an element property's nicks.

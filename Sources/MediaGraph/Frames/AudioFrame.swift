@@ -45,6 +45,8 @@ public struct AudioFrame: ~Copyable, ~Escapable {
     public var duration: ClockTime { mapped.info.duration(ofFrames: frameCount) }
     /// When its first sample is to be heard, as a timestamp in the stream's segment, which need not begin at 0.
     public var presentationTimestamp: ClockTime? { source.pointee.presentationTimestamp }
+    /// The position in the medium; `nil` where that isn't known, as of a mix or a device.
+    public var streamTime: ClockTime? { source.pointee.streamTime }
     /// The same as running time: what sound and picture are synchronised by.
     public var runningTime: ClockTime? { source.pointee.runningTime }
     /// Wall-clock time of capture in Unix nanoseconds, where the source said it.
@@ -82,6 +84,8 @@ public final class OwnedAudioFrame: Sendable {
     public let frameCount: Int
     public let presentationTimestamp: ClockTime?
     public let runningTime: ClockTime?
+    /// The position in the medium.
+    public let streamTime: ClockTime?
     /// Unix nanoseconds.
     public let captureTime: UInt64?
     /// Silence that stands for sound that never came.
@@ -126,6 +130,7 @@ public final class OwnedAudioFrame: Sendable {
         frameCount = Int(frame.mapped.pointee.n_samples)
         presentationTimestamp = frame.presentationTimestamp
         runningTime = frame.runningTime
+        streamTime = frame.streamTime
         captureTime = frame.captureTime
         isGap = frame.is_gap != 0
     }
@@ -134,7 +139,8 @@ public final class OwnedAudioFrame: Sendable {
     public func withFrame<R>(_ body: (borrowing AudioFrame) throws -> R) throws -> R {
         let result = try buffer.access.withAudioBuffer(info, .read) { mapped in
             var source = MGAudioFrame(
-                mapped, in: buffer.access, caps, runningTime: runningTime, streamStart: stream, isEdited: false)
+                mapped, in: buffer.access, caps, times: AudioTimes(running: runningTime, stream: streamTime),
+                streamStart: stream, isEdited: false)
             // What it was given when it came: the buffer's own may have been changed meanwhile.
             source.presentation_timestamp = UInt64(presentationTimestamp.raw)
             return try withUnsafePointer(to: &source) { pointer in

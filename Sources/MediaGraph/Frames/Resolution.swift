@@ -5,28 +5,51 @@ import GStreamer
 /// Behind a session the session scales, once for all pipes of the process that want the same height, and a pipe has nothing
 /// left to do. Of several pipes behind one `tee` the most demanding counts; a stock sink among them, or a handler on the
 /// way, gets the stream as it is.
-public enum Resolution: Int32, PropertyEnum {
+public struct Resolution: Sendable, Hashable, RawRepresentable {
+    /// The number of lines; 0 is the stream's own.
+    public let rawValue: Int32
+
+    /// `nil` for less than 0 and for more lines than raw video can have.
+    public init?(rawValue: Int32) {
+        guard (0...Self.maximumHeight).contains(rawValue) else { return nil }
+        self.rawValue = rawValue
+    }
+
+    /// At most so many lines, from 1 to 32767; `nil` for another number.
+    public init?(height: Int) {
+        guard height > 0, let height = Int32(exactly: height) else { return nil }
+        self.init(rawValue: height)
+    }
+
+    private static let maximumHeight: Int32 = 32767
+
+    private init(lines: Int32) { rawValue = lines }
+
     /// As the stream is.
-    case native = 0
-    case p90 = 90
-    case p180 = 180
-    case p360 = 360
-    case p720 = 720
-    case p1080 = 1080
+    public static let native = Resolution(lines: 0)
+    public static let p90 = Resolution(lines: 90)
+    public static let p180 = Resolution(lines: 180)
+    public static let p360 = Resolution(lines: 360)
+    public static let p480 = Resolution(lines: 480)
+    public static let p720 = Resolution(lines: 720)
+    public static let p1080 = Resolution(lines: 1080)
 
-    public static let typeName = "MediaGraphResolution"
+    /// From a description: `native`, or a number of lines as in `480p`.
+    public init?(text: String) {
+        if text == Self.native.text {
+            self = .native
+            return
+        }
+        guard text.hasSuffix("p"), let height = Int(text.dropLast()), "\(height)p" == text else { return nil }
+        self.init(height: height)
+    }
 
-    public var nick: String { self == .native ? "native" : "\(rawValue)p" }
-
-    public var blurb: String { self == .native ? "As the stream is, no scaling" : "At most \(rawValue) lines" }
+    static let expected = "native, 90p, 180p, 360p, 720p, 1080p, or any other number of lines such as 480p"
 
     /// From what crosses between copies of the code; throws where it is none.
     init(checking number: Int32) throws(MediaGraphError) {
         guard let resolution = Resolution(rawValue: number) else {
-            throw .invalidParameter(
-                .init(
-                    "resolution", expected: "one of \(Resolution.allCases.map(\.nick).joined(separator: ", "))",
-                    actual: "\(number)"))
+            throw .invalidParameter(.init("resolution", expected: Self.expected, actual: "\(number)"))
         }
         self = resolution
     }
@@ -47,4 +70,9 @@ public enum Resolution: Int32, PropertyEnum {
         // A single line is wide enough as the stream has it.
         return (min(max(1, Int(width.rounded())), info.width), height)
     }
+}
+
+extension Resolution: TextualProperty {
+    public static var expectation: String { "it takes \(expected)" }
+    public var text: String { self == .native ? "native" : "\(rawValue)p" }
 }

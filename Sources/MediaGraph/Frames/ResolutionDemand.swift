@@ -9,8 +9,12 @@ import GStreamer
 extension Resolution {
     static let demandChanged = Structure("mediagraph-demand-changed")
 
-    private static let heights = allCases.filter { $0 != .native }.sorted { $0.rawValue < $1.rawValue }
-        .map { (resolution: $0, api: MetaAPI(listed: "MediaGraphAtMost\($0.rawValue)LinesAPI")) }
+    /// The heights that are asked for, from the least: what is between two of them is asked for as the next, and the pipe
+    /// does the rest.
+    private static let heights = [
+        90, 120, 144, 180, 240, 270, 288, 360, 432, 480, 540, 576, 600, 720, 768, 900, 1080, 1200, 1440, 1620, 2160,
+    ].map { Resolution(height: $0)! }.map { ($0, MetaAPI(listed: "MediaGraphAtMost\($0.rawValue)LinesAPI")) }
+        as [(resolution: Resolution, api: MetaAPI)]
 
     /// What a pipe lists that needs no more than this.
     var sufficient: [MetaAPI] {
@@ -32,4 +36,15 @@ extension Resolution {
     }
 }
 
-extension Resolution: Codable {}
+extension Resolution: Codable {
+    /// From another process. Only what is asked for by that name: a stream makes and keeps a size for each.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        let number = try container.decode(Int32.self)
+        guard let known = Resolution(rawValue: number), known == .native || Self.heights.contains(where: { $0.0 == known })
+        else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "no resolution has \(number) lines")
+        }
+        self = known
+    }
+}

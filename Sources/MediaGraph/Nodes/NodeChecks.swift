@@ -6,7 +6,7 @@ enum NodeChecks {
     /// Those of what a run wouldn't say as well by itself.
     static let beforeRun: [any DescriptionCheck] = [
         HandlerCheck(), HandlerFormatCheck(), DisplayCheck(), MaskCheck(), FontCheck(), MicInputCheck(),
-        MicChannelsCheck(), SessionNameCheck(), FileConflictCheck(),
+        MicChannelsCheck(), SessionNameCheck(), FileConflictCheck(), ResolutionCheck(),
     ]
 
     /// What a node's pads take by its properties, where their templates say more.

@@ -21,7 +21,7 @@ import Testing
                      |                ^~~~~~~~~~~ did you mean "preprocessor"?
                 call.pipeline:3:39: error: rawdatapipe has no resolution "auto"
                    3 | videotestsrc ! rawdatapipe resolution=auto handler=count
-                     |                                       ^~~~ one of native, 90p, 180p, 360p, 720p, 1080p
+                     |                                       ^~~~ native, 90p, 180p, 360p, 720p, 1080p, or any other number of lines such as 480p
                 2 errors
 
                 """)

@@ -111,6 +111,29 @@ import Testing
         #expect(room.notes.mixed == Array(voice[1200..<3600]))
     }
 
+    @Test("SP-1 a block of one user's has its position in the medium, a block of the mix has none")
+    func streamTime() async throws {
+        let graph = try Graph(
+            """
+            virtualspeaker name=s audiotestsrc samplesperbuffer=480 ! audio/x-raw,format=S16LE,rate=48000,channels=1
+            ! s.user_anna
+            """)
+        try graph.setMediaRange(from: ClockTime(nanoseconds: 2_000_000_000), to: ClockTime(nanoseconds: 2_050_000_000))
+        let positions = Log<Double?>()
+        let mixed = Log<Double?>()
+        try graph.virtualSpeaker("s").receive { frame, stream in
+            let position = frame.streamTime?.seconds
+            if case .mixed = stream { mixed.add(position) } else { positions.add(position) }
+            if case .mixed = stream { return }
+            let owned = try frame.retain()
+            #expect(owned.streamTime == frame.streamTime)
+            try owned.withFrame { #expect($0.streamTime == frame.streamTime) }
+        }
+        try await graph.run()
+        #expect(positions.all == [2, 2.01, 2.02, 2.03, 2.04])
+        #expect(!mixed.all.isEmpty && mixed.all.allSatisfy { $0 == nil })
+    }
+
     @Test("SP-3 what a user who left had said, and nobody mixed, holds up no later run")
     func unmixed() throws {
         let room = try SpeakerRoom(live: false)

@@ -1,4 +1,6 @@
+import Foundation
 import GStreamer
+import TestSupport
 import Testing
 
 @testable import MediaGraph
@@ -16,7 +18,7 @@ import Testing
 
     @Test(
         "RP-2 whatever size and pixel aspect a stream has: no line and no column more than it, the tallest that allows, the nearest width",
-        arguments: Resolution.allCases.filter { $0 != .native })
+        arguments: [1, 90, 180, 333, 360, 480, 720, 1080].map { Resolution(height: $0)! })
     func everySize(resolution: Resolution) throws {
         var wrong: [String] = []
         for width in Self.sides {
@@ -41,5 +43,37 @@ import Testing
         }
         let count = wrong.count
         #expect(count == 0, "such as \(wrong.first ?? "")")
+    }
+
+    @Test("RP-2 a description asks for any number of lines")
+    func text() throws {
+        #expect(Resolution(text: "native") == .native && Resolution(text: "480p") == .p480)
+        #expect(Resolution(text: "333p").map(\.rawValue) == 333 && Resolution(text: "333p")?.text == "333p")
+        for wrong in ["", "480", "p", "0p", "-90p", "+90p", "090p", "90P", "32768p", "99999999999999999999p", "auto"] {
+            #expect(Resolution(text: wrong) == nil, "\(wrong)")
+        }
+        for wrong: Int32 in [-1, 32768] { #expect(Resolution(rawValue: wrong) == nil) }
+        #expect(Resolution(height: 0) == nil && Resolution(height: -1) == nil && Resolution(height: 32767) != nil)
+    }
+
+    @Test("RP-2 frames of a height that isn't one of the usual ones")
+    func unusual() async throws {
+        let graph = try Graph(
+            "videotestsrc num-buffers=1 ! video/x-raw,width=640,height=480 ! rawdatapipe name=p resolution=333p")
+        let sizes = Log<[Int]>()
+        try graph.rawDataPipe("p").receive { frame in sizes.add([frame.width, frame.height]) }
+        try await graph.run()
+        #expect(sizes.all == [[444, 333]])
+        let error = #expect(throws: PropertyError.self) { try graph.rawDataPipe("p").set("resolution", parsing: "480") }
+        #expect("\(try #require(error))".contains("it takes native, 90p, 180p, 360p, 720p, 1080p, or any other number of lines such as 480p"), "\(error!)")
+    }
+
+    @Test("CR-3 another process can ask for the usual heights only, each of which is made and kept")
+    func demand() throws {
+        let decoder = JSONDecoder()
+        for (number, isKnown) in [(0, true), (480, true), (2160, true), (333, false), (-1, false), (1 << 40, false)] {
+            let decoded = try? decoder.decode(Resolution.self, from: Data("\(number)".utf8))
+            #expect((decoded != nil) == isKnown, "\(number)")
+        }
     }
 }

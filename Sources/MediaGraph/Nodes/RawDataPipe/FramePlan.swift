@@ -36,7 +36,7 @@ final class FramePlan {
             // Lines of two moments would be blended into one picture.
             throw .unsupported(
                 .init(
-                    "resolution=\(resolution.nick)", expected: "progressive video (put deinterlace before the pipe)",
+                    "resolution=\(resolution.text)", expected: "progressive video (put deinterlace before the pipe)",
                     actual: "\(caps)"))
         }
         guard let output = input.converted(to: format, size: size, squarePixels: resolution != .native) else {

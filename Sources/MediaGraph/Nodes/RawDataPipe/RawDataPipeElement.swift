@@ -52,7 +52,8 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
                 ),
                 .setting(
                     "resolution", of: Self.self, \.resolution,
-                    "Height that frames have at most, before rotation; the aspect is kept and nothing is enlarged"),
+                    "Height that frames have at most, before rotation: \(Resolution.expected). The aspect is kept and nothing is enlarged"
+                ),
                 .setting(
                     "memory-mode", of: Self.self, \.memoryMode, changes: .untilInitialized,
                     "Whether the handler borrows its frames or owns them"),
@@ -262,7 +263,7 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
                 if !settings.current.rendersEngine { branch.withLock { $0?.hideFrames() } }
                 Self.log.log(
                     .info, raw: instance.element,
-                    "handler \(consumer?.name ?? "none"), format \(format.gstreamerName), \(settings.current.resolution.nick)"
+                    "handler \(consumer?.name ?? "none"), format \(format.gstreamerName), \(settings.current.resolution.text)"
                 )
             } catch {
                 postError(.settings, "\(name): \(error)")

@@ -85,7 +85,8 @@ final class DeviceInput: InputPadDelegate, @unchecked Sendable {
     ) throws(MediaGraphError) -> Verdict {
         let result = block.withAudioBuffer(info, .readWrite) { mapped -> Result<Verdict, MediaGraphError> in
             var frame = MGAudioFrame(
-                mapped, in: block, format, runningTime: runningTime, streamStart: nil, isEdited: true)
+                mapped, in: block, format, times: AudioTimes(running: runningTime, stream: nil), streamStart: nil,
+                isEdited: true)
             do throws(MediaGraphError) { return .success(try processor.process(&frame)) } catch {
                 return .failure(error)
             }

@@ -12,7 +12,7 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
     struct Block: Sendable {
         let channel: SpeakerChannel
         let buffer: UnmanagedBuffer
-        let runningTime: ClockTime?
+        let times: AudioTimes
     }
 
     enum Signal: DeliverySignal {
@@ -110,17 +110,17 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
 
     /// `isGone` is asked at each `hold`: whoever leaves waits for nobody's callback.
     func receive(
-        _ buffer: BufferAccess, of channel: SpeakerChannel, runningTime: ClockTime?,
+        _ buffer: BufferAccess, of channel: SpeakerChannel, times: AudioTimes,
         unless isGone: () -> Bool = { false }
     ) -> FlowReturn {
         switch line.admit(
             unless: isGone,
             {
-                Block(channel: channel, buffer: UnmanagedBuffer(buffer.retained), runningTime: runningTime)
+                Block(channel: channel, buffer: UnmanagedBuffer(buffer.retained), times: times)
             })
         {
         case .deliver:
-            let outcome = tellPostponed(after: deliver(buffer, channel, runningTime))
+            let outcome = tellPostponed(after: deliver(buffer, channel, times))
             line.leave(outcome)
             return outcome == .failed ? .error : .ok
         case .queued(let lost):
@@ -172,7 +172,7 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
 
     func deliver(_ block: Block) -> DeliveryOutcome {
         let buffer = block.buffer.take()
-        return tellPostponed(after: deliver(buffer.access, block.channel, block.runningTime))
+        return tellPostponed(after: deliver(buffer.access, block.channel, block.times))
     }
 
     /// What the callback itself brought about.
@@ -193,13 +193,13 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
     static func discard(_ block: Block) { _ = block.buffer.take() }
 
     private func deliver(
-        _ buffer: BufferAccess, _ channel: SpeakerChannel, _ runningTime: ClockTime?
+        _ buffer: BufferAccess, _ channel: SpeakerChannel, _ times: AudioTimes
     ) -> DeliveryOutcome {
         guard let format else { return .passed }
         hasFinished = false
         if told[channel.number] == nil { changeStatus(channel, true) }
         let began = monotonicNanoseconds()
-        if isLive, let runningTime, let now = owner.element?.currentRunningTime {
+        if isLive, let runningTime = times.running, let now = owner.element?.currentRunningTime {
             statistics.lateness.store(Int64(bitPattern: now.nanoseconds &- runningTime.nanoseconds), ordering: .relaxed)
         }
         guard let consumer else {
@@ -209,7 +209,7 @@ final class SpeakerDelivery: DeliveryReceiver, @unchecked Sendable {
         var failure: MediaGraphError?
         let isKept = buffer.withAudioBuffer(format.info, .read) { mapped -> Bool in
             var frame = MGAudioFrame(
-                mapped, in: buffer, format.caps, runningTime: runningTime, streamStart: channel.streamStart,
+                mapped, in: buffer, format.caps, times: times, streamStart: channel.streamStart,
                 isEdited: false)
             do throws(MediaGraphError) { return try consumer.receive(&frame, of: channel.abi) } catch {
                 failure = error

@@ -287,7 +287,7 @@ final class SpeakerInput: PadTap, @unchecked Sendable {
     }
 
     private func deliver(_ buffer: BufferAccess, _ channel: SpeakerChannel) -> FlowReturn {
-        delivery.receive(buffer, of: channel, runningTime: segment.runningTime(of: buffer.presentationTimestamp)) {
+        delivery.receive(buffer, of: channel, times: AudioTimes(of: buffer, in: segment)) {
             leaving.load(ordering: .acquiring)
         }
     }

@@ -180,13 +180,14 @@ final class SpeakerMixTap: PadTap, @unchecked Sendable {
     func start() { editor.markChanged() }
 
     override func received(_ buffer: inout PassingBuffer) -> FlowReturn {
-        let runningTime = segment.runningTime(of: buffer.access.presentationTimestamp)
+        // A mix of several streams is at no position of any.
+        let times = AudioTimes(running: segment.runningTime(of: buffer.access.presentationTimestamp), stream: nil)
         if editor.takeChange() { current = editor.wanted }
         if let current {
-            let result = edit(&buffer, current, runningTime)
+            let result = edit(&buffer, current, times)
             guard result == .ok else { return result }
         }
-        return delivery.receive(buffer.access, of: channel, runningTime: runningTime)
+        return delivery.receive(buffer.access, of: channel, times: times)
     }
 
     override func received(_ event: Event) -> Bool {
@@ -204,7 +205,7 @@ final class SpeakerMixTap: PadTap, @unchecked Sendable {
     }
 
     private func edit(
-        _ buffer: inout PassingBuffer, _ editor: AudioProcessorHandle, _ runningTime: ClockTime?
+        _ buffer: inout PassingBuffer, _ editor: AudioProcessorHandle, _ times: AudioTimes
     ) -> FlowReturn {
         guard let format = delivery.format else { return .flushing }
         buffer.makeWritable()
@@ -212,7 +213,7 @@ final class SpeakerMixTap: PadTap, @unchecked Sendable {
         do {
             let verdict = try access.withAudioBuffer(format.info, .readWrite) { mapped in
                 var frame = MGAudioFrame(
-                    mapped, in: access, format.caps, runningTime: runningTime, streamStart: channel.streamStart,
+                    mapped, in: access, format.caps, times: times, streamStart: channel.streamStart,
                     isEdited: true)
                 return try editor.process(&frame)
             }
