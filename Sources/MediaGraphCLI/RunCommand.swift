@@ -27,10 +27,11 @@ struct RunCommand: AsyncParsableCommand {
 
             CONTROL
               --control reads commands while the graph runs, one a line, from standard
-              input, a file or a FIFO:
+              input, a file or a FIFO; on a terminal at a prompt:
               set NODE.PROPERTY=VALUE   changes a property, as a description writes it
               get NODE.PROPERTY         says what it is
               help                      says this
+              quit                      ends the streams and the run, as Ctrl-C does
               A preprocessor's handler and options may be set too; another handler takes
               over between two frames, without options. What is refused changes nothing.
 
@@ -128,7 +129,8 @@ struct RunCommand: AsyncParsableCommand {
         FileLimit.raise()
         try libraries.load(report)
         let description = try input().loadOrExit(report)
-        let channel = try openControl()
+        let prompt = prompt(description, CommandWords(words).variables)
+        let channel = try openControl(prompt)
         let variables = CommandWords(words).variables
         let graph = try makeGraph(description, variables, report)
         do throws(GraphError) {
@@ -139,15 +141,15 @@ struct RunCommand: AsyncParsableCommand {
             throw ExitStatus.wrongInput.exitCode
         }
         let run = GraphRun(
-            graph: graph, title: RunTitle.text(description), reporter: makeReporter(description, variables),
+            graph: graph, title: RunTitle.text(description), reporter: makeReporter(description, variables, prompt),
             duration: duration?.seconds, control: channel,
             outputWriters: StandardOutputWriters(description, variables).factories)
         let status = await run.run()
         if status != .success { throw status.exitCode }
     }
 
-    private func openControl() throws -> ControlChannel? {
-        do { return try control.map { path throws(ControlError) in try ControlChannel(path) } } catch {
+    private func openControl(_ prompt: Prompt?) throws -> ControlChannel? {
+        do { return try control.map { path throws(ControlError) in try ControlChannel(path, prompt: prompt) } } catch {
             report.error("--control \(error)")
             throw ExitStatus.wrongInput.exitCode
         }
@@ -159,14 +161,28 @@ struct RunCommand: AsyncParsableCommand {
         json ? DiagnosticReport(printsJSON: true, jsonStream: StandardStreams.reservedOutput) : DiagnosticReport()
     }
 
-    private func makeReporter(_ description: Description, _ variables: [String: String]) -> any RunReporter {
+    private func makeReporter(
+        _ description: Description, _ variables: [String: String], _ prompt: Prompt?
+    ) -> any RunReporter {
         if json { return JSONReporter() }
         if quiet { return QuietReporter() }
+        return drawsInPlace(description, variables)
+            ? LiveReporter(showsMessages: messages, prompt: prompt) : LineReporter(showsMessages: messages)
+    }
+
+    /// Where a person types commands.
+    private func prompt(_ description: Description, _ variables: [String: String]) -> Prompt? {
+        guard control == "-", !json, !quiet, isatty(STDIN_FILENO) == 1, drawsInPlace(description, variables) else {
+            return nil
+        }
+        return Prompt()
+    }
+
+    private func drawsInPlace(_ description: Description, _ variables: [String: String]) -> Bool {
         // A table that is drawn in place can't share the terminal with frames or checksums.
         let isShared =
             isatty(STDOUT_FILENO) == 1 && !StandardOutputWriters(description, variables).diagnostics.isEmpty
         return Terminal.isCapable(.standardError) && !isShared
-            ? LiveReporter(showsMessages: messages) : LineReporter(showsMessages: messages)
     }
 
     /// The graph, or the program's end with all that is wrong with the description.

@@ -86,6 +86,7 @@ import Testing
             """)
         let bob = try LiveProgram("run", "mediasession room=help user=bob")
         #expect(session.waits { $0.output.contains("bob") }, "\(session.errors)")
+        #expect(session.waits { $0.output.contains("\"refused\"") }, "\(session.errors)")
         bob.send(SIGKILL)
         #expect(session.waits { $0.output.contains("\"left\"") }, "\(session.errors)")
         session.send(SIGINT)

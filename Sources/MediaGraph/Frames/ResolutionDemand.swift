@@ -11,9 +11,10 @@ extension Resolution {
 
     /// The heights that are asked for, from the least: what is between two of them is asked for as the next, and the pipe
     /// does the rest.
-    private static let heights = [
-        90, 120, 144, 180, 240, 270, 288, 360, 432, 480, 540, 576, 600, 720, 768, 900, 1080, 1200, 1440, 1620, 2160,
-    ].map { Resolution(height: $0)! }.map { ($0, MetaAPI(listed: "MediaGraphAtMost\($0.rawValue)LinesAPI")) }
+    private static let heights =
+        [
+            90, 120, 144, 180, 240, 270, 288, 360, 432, 480, 540, 576, 600, 720, 768, 900, 1080, 1200, 1440, 1620, 2160,
+        ].map { Resolution(height: $0)! }.map { ($0, MetaAPI(listed: "MediaGraphAtMost\($0.rawValue)LinesAPI")) }
         as [(resolution: Resolution, api: MetaAPI)]
 
     /// What a pipe lists that needs no more than this.
@@ -41,7 +42,8 @@ extension Resolution: Codable {
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         let number = try container.decode(Int32.self)
-        guard let known = Resolution(rawValue: number), known == .native || Self.heights.contains(where: { $0.0 == known })
+        guard let known = Resolution(rawValue: number),
+            known == .native || Self.heights.contains(where: { $0.0 == known })
         else {
             throw DecodingError.dataCorruptedError(in: container, debugDescription: "no resolution has \(number) lines")
         }

@@ -17,7 +17,7 @@ struct ControlReply: Encodable, Sendable, Equatable {
     /// For people; `nil` for an error.
     var text: String? {
         guard error == nil else { return nil }
-        guard let node, let property else { return ControlCommand.usage }
+        guard let node, let property else { return command == ControlCommand.quitWord ? nil : ControlCommand.usage }
         let place = TextWidth.printable("\(node).\(property)")
         if let fields {
             let lines = fields.sorted { $0.key < $1.key }.map { TextWidth.printable("  \($0.key)=\($0.value)") }

@@ -11,10 +11,16 @@ struct LiveReporter: RunReporter {
     private var area = LiveArea(.standardError)
     private var last: ProgressSample?
     private var announcement: String?
+    /// What stays on the terminal has no prompt.
+    private var isOver = false
     private var levels = LevelMeters()
     private var roster = SessionRoster()
+    private let prompt: Prompt?
 
-    init(showsMessages: Bool = false) { self.showsMessages = showsMessages }
+    init(showsMessages: Bool = false, prompt: Prompt? = nil) {
+        self.showsMessages = showsMessages
+        self.prompt = prompt
+    }
 
     mutating func begin(_ title: String, _ rows: [ProgressSample.Row], _ subscriptions: [SessionSubscriptions]) {
         roster = SessionRoster(subscriptions)
@@ -43,13 +49,18 @@ struct LiveReporter: RunReporter {
         // One column stays free: some terminals wrap a line that fills the last one.
         let width = max(1, size.columns - 1)
         // The area must never be higher than the window, or its first line couldn't be reached again.
-        let height = max(1, size.rows - (announcement == nil ? 2 : 3))
+        let height = max(1, size.rows - (announcement == nil ? 2 : 3) - (prompt == nil ? 0 : 1))
         var lines = last.map { ProgressTable(style: style).lines($0, width: width, height: height) } ?? []
         lines += roster.lines(style: style, width: width, height: height - lines.count)
         lines += levels.lines(style: style, width: width, height: height - lines.count)
         if let announcement {
             let text = TextWidth.truncated(announcement, to: width)
             lines.append(.init(text: style.paint(text, .dim), width: TextWidth.columns(text)))
+        }
+        if let prompt, !isOver {
+            prompt.takeTerminal()
+            let line = prompt.rendered(width: width, style: style)
+            lines.append(.init(text: line.text, width: line.columns))
         }
         area.draw(lines.map(\.text), widths: lines.map(\.width))
     }
@@ -84,6 +95,8 @@ struct LiveReporter: RunReporter {
         draw()
     }
 
+    mutating func typed() { draw() }
+
     mutating func control(_ reply: ControlReply) {
         area.clear()
         report.control(reply)
@@ -97,8 +110,9 @@ struct LiveReporter: RunReporter {
 
     mutating func failed(_ failure: RunFailure) {
         announcement = nil
+        isOver = true
         draw()
-        area.release()
+        leave()
         report.failed(failure)
         // What failed stands last.
         last = nil
@@ -107,12 +121,22 @@ struct LiveReporter: RunReporter {
     mutating func end(_ summary: RunSummary) {
         announcement = nil
         if last != nil || summary.status == .success { last = summary.sample }
+        isOver = true
         draw()
-        area.release()
+        leave()
         guard summary.status == .success || summary.sample.time > 0 else { return }
         StandardStreams.printError("  \(style.paint(summary.text, summary.status == .success ? .good : .dim))")
         report.warnings(of: summary)
     }
 
-    mutating func release() { area.release() }
+    /// The prompt doesn't stay.
+    mutating func release() {
+        if prompt != nil { area.clear() }
+        leave()
+    }
+
+    private mutating func leave() {
+        area.release()
+        prompt?.returnTerminal()
+    }
 }

@@ -12,6 +12,8 @@ protocol RunReporter: Sendable {
     mutating func event(_ event: GraphEvent)
     /// The graph was told something while it runs.
     mutating func control(_ reply: ControlReply)
+    /// The line at the prompt is another.
+    mutating func typed()
     /// Streams are asked to end.
     mutating func finishing(_ reason: StopReason, duration: Double?)
     mutating func failed(_ failure: RunFailure)
@@ -26,6 +28,7 @@ extension RunReporter {
     var hasReader: Bool { true }
     mutating func delayed(_ delay: RunFailure) { DiagnosticReport().warning(delay.text) }
     mutating func release() {}
+    mutating func typed() {}
     mutating func control(_ reply: ControlReply) { DiagnosticReport().control(reply) }
 }
 

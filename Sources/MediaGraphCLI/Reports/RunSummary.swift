@@ -8,6 +8,8 @@ enum StopReason: String, Codable, Sendable, CaseIterable {
     case duration
     /// Ctrl-C, SIGTERM.
     case interrupted, terminated
+    /// The command of that name.
+    case quit
     /// SIGHUP: the terminal is gone.
     case hungUp = "hung-up"
     /// Nobody reads standard output any more.
@@ -22,7 +24,7 @@ enum StopReason: String, Codable, Sendable, CaseIterable {
         case .duration:
             (duration.map { "\(Numbers.shortest($0)) s \($0 == 1 ? "is" : "are") up; " } ?? "") + "finishing …"
         case .interrupted: "finishing … (Ctrl-C again stops at once)"
-        case .terminated, .hungUp: "finishing …"
+        case .terminated, .hungUp, .quit: "finishing …"
         case .endOfStream, .readerGone, .error, .forced: nil
         }
     }

@@ -7,9 +7,12 @@ struct ControlChannel: Sendable {
     private let descriptor: CInt
     /// As messages call it.
     private let name: String
+    /// Where a person types the lines.
+    private let prompt: Prompt?
 
-    /// `-` is standard input. Throws the system's reason when the file can't be opened.
-    init(_ path: String) throws(ControlError) {
+    /// `-` is standard input, of a terminal with `prompt`. Throws the system's reason when the file can't be opened.
+    init(_ path: String, prompt: Prompt? = nil) throws(ControlError) {
+        self.prompt = prompt
         guard path != "-" else {
             (descriptor, name) = (STDIN_FILENO, "standard input")
             return
@@ -25,9 +28,10 @@ struct ControlChannel: Sendable {
     }
 
     /// Hands over each line, on a thread of its own, until the end of the file or of the process; `failed` gets the reason
-    /// when it can't be read any further.
+    /// when it can't be read any further. `typed` is told of each change at the prompt.
     func listen(
-        _ received: @escaping @Sendable (String) -> Void, failed: @escaping @Sendable (String) -> Void
+        _ received: @escaping @Sendable (String) -> Void, typed: @escaping @Sendable () -> Void,
+        failed: @escaping @Sendable (String) -> Void
     ) {
         Thread.detachNewThread {
             var pending: [UInt8] = []
@@ -44,6 +48,16 @@ struct ControlChannel: Sendable {
                 }
                 if count < 0 { failed("\(name): \(String(cString: strerror(errno)))") }
                 guard count > 0 else { break }
+                if let prompt {
+                    for event in prompt.type(chunk[..<count]) {
+                        switch event {
+                        case .line(let line): received(line)
+                        case .endOfInput: received(ControlCommand.quitWord)
+                        }
+                    }
+                    typed()
+                    continue
+                }
                 for byte in chunk[..<count] {
                     guard byte == UInt8(ascii: "\n") else {
                         guard !isTooLong else { continue }

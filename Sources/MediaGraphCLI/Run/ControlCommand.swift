@@ -6,11 +6,16 @@ enum ControlCommand: Equatable {
     case set(node: String, property: String, value: String)
     case get(node: String, property: String)
     case help
+    /// End the streams, as Ctrl-C does.
+    case quit
+
+    static let quitWord = "quit"
 
     static let usage = """
-        set NODE.PROPERTY=VALUE   changes a property, as a description writes it (no quotes needed)
+        set NODE.PROPERTY=VALUE   changes a property, as a description writes it
         get NODE.PROPERTY         says what it is
         help                      says this
+        quit                      ends the streams and the run, as Ctrl-C does
         """
 
     /// `nil` for an empty line, and for one that begins with `#`.
@@ -30,8 +35,9 @@ enum ControlCommand: Equatable {
             let (node, property) = try Self.place(rest, "get NODE.PROPERTY")
             self = .get(node: node, property: property)
         case "help": self = .help
+        case Substring(Self.quitWord): self = .quit
         case let word:
-            throw .unknown(String(word), nearest: NearestName.find(String(word), among: ["set", "get", "help"]))
+            throw .unknown(String(word), nearest: NearestName.find(String(word), among: ["set", "get", "help", Self.quitWord]))
         }
     }
 
@@ -59,7 +65,7 @@ enum ControlError: Error, Equatable, CustomStringConvertible {
     var description: String {
         switch self {
         case .unknown(let word, let nearest):
-            "no command \"\(word)\"" + (nearest.map { "; did you mean \"\($0)\"?" } ?? ": try set, get or help")
+            "no command \"\(word)\"" + (nearest.map { "; did you mean \"\($0)\"?" } ?? "; try set, get, help or quit")
         case .syntax(let usage): "expected \(usage)"
         case .refused(let reason): reason
         }
@@ -67,10 +73,11 @@ enum ControlError: Error, Equatable, CustomStringConvertible {
 }
 
 extension ControlCommand {
-    /// Does it, on a thread that may wait. `nil` for `help`.
+    /// Does it, on a thread that may wait. The caller ends the run behind `quit`.
     func apply(to graph: Graph) throws(ControlError) -> ControlReply {
         switch self {
         case .help: return ControlReply(command: "help")
+        case .quit: return ControlReply(command: Self.quitWord)
         case .get(let node, let property):
             return try Self.reply("get", node, property, of: Self.element(node, of: graph))
         case .set(let node, let property, let value):

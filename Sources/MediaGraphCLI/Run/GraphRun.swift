@@ -82,7 +82,7 @@ struct GraphRun {
             startAlarm?.cancel()
             delay.cancel()
             let timer = monitor.started()
-            listen(monitor)
+            listen(monitor, requester)
             let endAlarm = alarm(plus: .zero, requester)
             let starvation = reportStarvedSinks(monitor)
             defer {
@@ -136,12 +136,15 @@ struct GraphRun {
         }
     }
 
-    private func listen(_ monitor: RunMonitor) {
+    private func listen(_ monitor: RunMonitor, _ requester: AsyncStream<StopReason>.Continuation) {
         control?.listen { [graph] line in
             let reply = ControlCommand.reply(to: line) { command throws(ControlError) in
-                try command.apply(to: graph)
+                if command == .quit { requester.yield(.quit) }
+                return try command.apply(to: graph)
             }
             if let reply { monitor.control(reply) }
+        } typed: {
+            monitor.typed()
         } failed: { reason in
             monitor.control(ControlReply(command: "--control", error: reason))
         }

@@ -115,6 +115,9 @@ final class RunMonitor: Sendable {
         }
     }
 
+    /// Somebody types at the prompt.
+    func typed() { queue.async { [self] in update { if !$0.isOver { $0.reporter.typed() } } } }
+
     func finishing(_ reason: StopReason, duration: Double?) {
         queue.async { [self] in
             update { state in

@@ -29,6 +29,7 @@ import Testing
         #expect(try ControlCommand("set a.b=") == .set(node: "a", property: "b", value: ""))
         #expect(try ControlCommand("get a.b.c") == .get(node: "a.b", property: "c"))
         #expect(try ControlCommand("help") == .help)
+        #expect(try ControlCommand("quit") == .quit)
         #expect(try ControlCommand("") == nil)
         #expect(try ControlCommand(" # set a.b=c") == nil)
     }
@@ -39,7 +40,7 @@ import Testing
             ("set a.b", "expected set NODE.PROPERTY=VALUE"), ("set =1", "expected set NODE.PROPERTY=VALUE"),
             ("set a=1", "expected set NODE.PROPERTY=VALUE"), ("get", "expected get NODE.PROPERTY"),
             ("get a b.c", "expected get NODE.PROPERTY"), ("sett a.b=c", "no command \"sett\"; did you mean \"set\"?"),
-            ("quit", "no command \"quit\": try set, get or help"),
+            ("stop", "no command \"stop\"; try set, get, help or quit"),
         ])
     func wrongLines(line: String, message: String) {
         let error = #expect(throws: ControlError.self) { try ControlCommand(line) }
@@ -90,7 +91,7 @@ import Testing
         #expect(answers[7].contains("locked while the element is running"), "\(answers[7])")
         #expect(answers[8] == "no element is named \"mrk\"; did you mean \"mark\"?")
         #expect(answers[9] == "preprocessor has no property \"handlr\"; did you mean \"handler\"?")
-        #expect(answers[10] == "no command \"nonsense\": try set, get or help")
+        #expect(answers[10] == "no command \"nonsense\"; try set, get, help or quit")
         #expect(answers[11] == "mark.handler = grayscale")
     }
 

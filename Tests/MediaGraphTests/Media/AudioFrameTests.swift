@@ -42,7 +42,8 @@ import Testing
         buffer.access.presentationTimestamp = .milliseconds(20)
         let verdict = try buffer.access.withAudioBuffer(info, .readWrite) { mapped in
             var frame = MGAudioFrame(
-                mapped, in: buffer.access, caps, times: AudioTimes(running: .milliseconds(30), stream: nil), streamStart: nil, isEdited: true)
+                mapped, in: buffer.access, caps, times: AudioTimes(running: .milliseconds(30), stream: nil),
+                streamStart: nil, isEdited: true)
             return try handle.process(&frame)
         }
         #expect(verdict == .pass)
@@ -72,7 +73,8 @@ import Testing
             let kept = try buffer.access.withAudioBuffer(info, .read) { mapped in
                 try OwnedAudioFrame(
                     retaining: MGAudioFrame(
-                        mapped, in: buffer.access, caps, times: AudioTimes(running: nil, stream: nil), streamStart: nil, isEdited: false))
+                        mapped, in: buffer.access, caps, times: AudioTimes(running: nil, stream: nil), streamStart: nil,
+                        isEdited: false))
             }
             return try #require(kept)
         }
@@ -94,7 +96,8 @@ import Testing
         #expect(throws: MediaGraphError.unknownSampleFormat) {
             _ = try buffer.access.withAudioBuffer(info, .readWrite) { mapped in
                 var frame = MGAudioFrame(
-                    mapped, in: buffer.access, caps, times: AudioTimes(running: nil, stream: nil), streamStart: nil, isEdited: true)
+                    mapped, in: buffer.access, caps, times: AudioTimes(running: nil, stream: nil), streamStart: nil,
+                    isEdited: true)
                 return try handle.process(&frame)
             }
         }

@@ -65,7 +65,10 @@ import Testing
         try await graph.run()
         #expect(sizes.all == [[444, 333]])
         let error = #expect(throws: PropertyError.self) { try graph.rawDataPipe("p").set("resolution", parsing: "480") }
-        #expect("\(try #require(error))".contains("it takes native, 90p, 180p, 360p, 720p, 1080p, or any other number of lines such as 480p"), "\(error!)")
+        #expect(
+            "\(try #require(error))".contains(
+                "it takes native, 90p, 180p, 360p, 720p, 1080p, or any other number of lines such as 480p"), "\(error!)"
+        )
     }
 
     @Test("CR-3 another process can ask for the usual heights only, each of which is made and kept")

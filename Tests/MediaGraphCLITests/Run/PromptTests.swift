@@ -1,0 +1,69 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import MediaGraphCLI
+
+/// `run --control -` on a terminal.
+@Suite struct PromptTests {
+    private func type(_ keys: String, _ line: inout PromptLine) -> [PromptLine.Event] {
+        keys.utf8.compactMap { line.type($0) }
+    }
+
+    @Test("GR-10 a prompt's line is edited by the keys that every terminal has")
+    func editing() {
+        var line = PromptLine()
+        #expect(type("get camer\u{7F}\u{8}era.pattern\r", &line) == [.line("get camera.pattern")])
+        #expect(type("set a.b=grün 🎥\u{7F}ß", &line) == [] && line.text == "set a.b=grün ß")
+        #expect(type("\u{17}", &line) == [] && line.text == "set a.b=grün ")
+        #expect(type("\u{17}", &line) == [] && line.text == "set ")
+        #expect(type("\u{15}", &line) == [] && line.text == "")
+        #expect(type("\u{4}", &line) == [.endOfInput])
+        #expect(type("a\u{4}\n\n", &line) == [.line("a"), .line("")])
+        // Several lines that are pasted, and bytes that are no text.
+        #expect(type("one\ntwo\nthr", &line) == [.line("one"), .line("two")] && line.text == "thr")
+        for byte: UInt8 in [0xFF, 0xC3, 0x28, 0x01] { #expect(line.type(byte) == nil) }
+        #expect(type(String(repeating: "x", count: 10_000), &line) == [])
+        #expect(line.text.utf8.count <= PromptLine.longest)
+    }
+
+    @Test("GR-10 up and down bring back what was typed; other keys do nothing")
+    func history() {
+        var line = PromptLine()
+        _ = type("one\ntwo\ntwo\n\n", &line)
+        let up = "\u{1B}[A"
+        let down = "\u{1B}OB"
+        #expect(type(up, &line) == [] && line.text == "two")
+        #expect(type(up + up + up, &line) == [] && line.text == "one")
+        #expect(type(down + "!", &line) == [] && line.text == "two!")
+        #expect(type(down + down, &line) == [] && line.text == "")
+        #expect(type("a\u{1B}[1;5Cb\u{1B}[3~c\u{1B}OPd\n", &line) == [.line("abcd")])
+    }
+
+    @Test("GR-10 a line that is wider than the window shows its end")
+    func width() {
+        let prompt = Prompt()
+        #expect(prompt.rendered(width: 80, style: .plain).text == "> set NODE.PROPERTY=VALUE, get, help, quit")
+        _ = prompt.type("set camera.pattern=ball".utf8)
+        #expect(prompt.rendered(width: 80, style: .plain).text == "> set camera.pattern=ball_")
+        let short = prompt.rendered(width: 12, style: .plain)
+        #expect(short.text == "> tern=ball_" && short.columns == 12)
+    }
+
+    @Test("GR-10 on a terminal commands are typed at a prompt, whose quit ends the run as Ctrl-C does")
+    func terminal() throws {
+        let folder = TemporaryFolder()
+        let settings = folder.path("settings")
+        // `script` runs it on a terminal of its own.
+        let result = try Program.shell(
+            """
+            printf 'get camera.pattern\nset camera.pattern=ball\nquit\n' \
+            | TERM=xterm script -qec "mediagraph run 'videotestsrc is-live=true name=camera ! fakesink' --control -; \
+            echo status=\\$?; stty -a > \(settings)" /dev/null
+            """)
+        #expect(result.output.contains("camera.pattern = smpte"), "\(result.output)")
+        #expect(result.output.contains("camera.pattern = ball") && result.output.contains("status=0"))
+        let after = try String(contentsOfFile: settings, encoding: .utf8)
+        #expect(after.contains(" icanon") && after.contains(" echo "), "the terminal isn't as it was: \(after)")
+    }
+}
