@@ -82,11 +82,15 @@ import Testing
             """
             mediasession name=alices room=help user=alice  sharesource handler=counter ! alices.share
             videosource handler=counter ! call.camera  mediasession name=call room=help user=carol
+            call.video_bob ! rawdatapipe name=bobs handler=count
             sharesource handler=counter ! call.share
             """)
-        let bob = try LiveProgram("run", "mediasession room=help user=bob")
+        let bob = try LiveProgram("run", "videosource handler=counter ! call.camera mediasession name=call room=help user=bob")
         #expect(session.waits { $0.output.contains("bob") }, "\(session.errors)")
         #expect(session.waits { $0.output.contains("\"refused\"") }, "\(session.errors)")
+        #expect(session.waits { $0.output.contains("\"status\"") }, "\(session.errors)")
+        bob.send(SIGSTOP)
+        #expect(session.waits { $0.output.contains("\"stalled\"") }, "\(session.errors)")
         bob.send(SIGKILL)
         #expect(session.waits { $0.output.contains("\"left\"") }, "\(session.errors)")
         session.send(SIGINT)

@@ -11,11 +11,9 @@ extension Resolution {
 
     /// The heights that are asked for, from the least: what is between two of them is asked for as the next, and the pipe
     /// does the rest.
-    private static let heights =
-        [
-            90, 120, 144, 180, 240, 270, 288, 360, 432, 480, 540, 576, 600, 720, 768, 900, 1080, 1200, 1440, 1620, 2160,
-        ].map { Resolution(height: $0)! }.map { ($0, MetaAPI(listed: "MediaGraphAtMost\($0.rawValue)LinesAPI")) }
-        as [(resolution: Resolution, api: MetaAPI)]
+    private static let heights: [(resolution: Resolution, api: MetaAPI)] = [
+        90, 120, 144, 180, 240, 270, 288, 360, 432, 480, 540, 576, 600, 720, 768, 900, 1080, 1200, 1440, 1620, 2160,
+    ].map { (Resolution(height: $0)!, MetaAPI(listed: "MediaGraphAtMost\($0)LinesAPI")) }
 
     /// What a pipe lists that needs no more than this.
     var sufficient: [MetaAPI] {

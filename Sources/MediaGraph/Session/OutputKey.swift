@@ -34,6 +34,12 @@ enum OutputKey: Sendable, Hashable {
         }
     }
 
+    /// What sends all the time while it is on.
+    var steady: StreamKey? {
+        guard case .of(let key) = self, [.video, .videoAux, .audio].contains(key.kind.stream) else { return nil }
+        return key
+    }
+
     /// Whose stream it is.
     var sender: String {
         switch self {

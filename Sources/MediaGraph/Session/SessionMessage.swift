@@ -6,6 +6,8 @@ enum SessionMessage {
     static let leftName = "mediagraph-user-left"
     static let streamName = "mediagraph-user-stream"
 
+    static let stalledName = "mediagraph-user-stalled"
+
     static let shareRefusedName = "mediagraph-share-refused"
 
     static func shareRefused(_ key: StreamKey, _ error: MediaGraphError) -> Structure {
@@ -25,6 +27,10 @@ enum SessionMessage {
         Structure(streamName, [("room", room), ("user", key.user), ("kind", key.kind.stream.rawValue), ("on", on)])
     }
 
+    static func stalled(_ key: StreamKey, _ isStalled: Bool) -> Structure {
+        Structure(stalledName, [("user", key.user), ("kind", key.kind.stream.rawValue), ("stalled", isStalled)])
+    }
+
     /// What it is to a graph; `nil` for any other message.
     static func event(_ structure: Structure, node: String) -> GraphEvent? {
         guard let user: String = structure["user"] else { return nil }
@@ -33,6 +39,9 @@ enum SessionMessage {
         case leftName: return .userLeft(node: node, user: user)
         case streamName:
             return .userStream(node: node, user: user, kind: structure["kind"] ?? "", isOn: structure["on"] ?? false)
+        case stalledName:
+            return .userStalled(
+                node: node, user: user, kind: structure["kind"] ?? "", isStalled: structure["stalled"] ?? false)
         case shareRefusedName:
             return .shareRefused(
                 node: node, user: user, kind: structure["kind"] ?? "", reason: structure["reason"] ?? "")
@@ -53,6 +62,12 @@ enum SessionMessage {
                 ("room", "string", "the room"), ("user", "string", "whose"),
                 ("kind", "string", "video, videoaux, audio, share or shareaudio"),
                 ("on", "boolean", "whether it sends"),
+            ]),
+        MessageDeclaration(
+            stalledName, "Nothing has come of a user's stream for 2 s although it is on, or something comes again",
+            fields: [
+                ("user", "string", "whose"), ("kind", "string", "video, videoaux or audio"),
+                ("stalled", "boolean", "whether it stands still"),
             ]),
         MessageDeclaration(
             shareRefusedName, "What this user shares isn't sent while another user's share is on",

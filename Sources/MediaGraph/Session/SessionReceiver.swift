@@ -30,6 +30,10 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         /// What it has been told of that.
         var isToldOn = false
         var order = FrameOrder()
+        /// It is on, and nothing has come for a while.
+        var isStalled = false
+        /// How long that is, in microseconds.
+        var patience = SessionReceiver.patience
         /// It has asked for a key frame, and none has come since.
         var wantsKeyFrame = false
         /// What has been warned of.
@@ -41,7 +45,12 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
     private struct Names: Sendable {
         var pad: String
         var sender: String
+        /// What is told of as standing still; `nil` of what sends only when there is something new, as a share.
+        var steady: StreamKey?
     }
+
+    private static let patience: Int64 = 2_000_000
+    private static let gapInterval: Int64 = 100_000
 
     private let reader = Mutex<StreamReader?>(nil)
     private let names = Mutex(Names(pad: "", sender: ""))
@@ -74,7 +83,7 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         let receiver = ElementClass.implementation(of: element.element, as: SessionReceiver.self)
         let reader = StreamReader(bound: key.bound)
         receiver.reader.withLock { $0 = reader }
-        receiver.names.withLock { $0 = Names(pad: "\(session).\(key.padName)", sender: key.sender) }
+        receiver.names.withLock { $0 = Names(pad: "\(session).\(key.padName)", sender: key.sender, steady: key.steady) }
         return (element, reader)
     }
 
@@ -114,9 +123,10 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
     override func create(_ buffer: inout Buffer?) -> FlowReturn {
         guard let reader = reader.withLock({ $0 }) else { return .endOfStream }
         while true {
-            // Only a stream that is off has gaps to be bridged.
-            switch reader.next(timeout: shown.isOn ? nil : 100_000) {
+            // A stream that is off has gaps to be bridged, and so has one whose sender hangs.
+            switch reader.next(timeout: shown.isOn && !shown.isStalled ? shown.patience : Self.gapInterval) {
             case .buffer(let next):
+                if shown.isStalled { tellStalled(false) }
                 if shown.run != runs.load(ordering: .acquiring), let timing = shown.timing { announce(timing) }
                 guard let segment = shown.segment, isInTime(next.buffer.access, segment), !shown.isRefused else {
                     if shown.isRefused { pushGap(inPlaceOf: next.buffer.access) }
@@ -143,6 +153,7 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
                 reader.setDemand(shown.demand)
             case .memoryFull: warnOfLatency()
             case .refusedDownstream: downstreamRefused()
+            case .idle where shown.isOn && !shown.isStalled: tellStalled(true)
             case .idle: bridge()
             case .flush: return .flushing
             case .end: return .endOfStream
@@ -203,6 +214,7 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         case .timing(let timing): announce(timing)
         case .status(let isOn):
             shown.isOn = isOn
+            shown.isStalled = false
             announceStatus()
         case .refused(let problem): warn(of: problem)
         }
@@ -219,6 +231,7 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
     /// What downstream can't take is this stream's trouble alone: it is said, and the graph goes on without it.
     private func announce(_ format: StreamFormat) {
         shown.format = format
+        shown.patience = max(Self.patience, 3 * (format.frameDuration ?? 0))
         shown.scaler = nil
         let taken = sourcePad.peerCaps()
         // Bins answer ACCEPT_CAPS by their templates, which say more than they take as they are set up.
@@ -320,6 +333,12 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         pushSticky(StreamStatus.event(on: shown.isOn))
     }
 
+    private func tellStalled(_ isStalled: Bool) {
+        guard let key = names.withLock({ $0.steady }) else { return }
+        shown.isStalled = isStalled
+        element.parent?.post(SessionMessage.stalled(key, isStalled))
+    }
+
     private func pushGap(inPlaceOf buffer: BufferAccess) {
         guard let timestamp = buffer.presentationTimestamp, shown.segment?.runningTime(of: timestamp) != nil else {
             return
@@ -327,7 +346,7 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         pushGap(at: timestamp, duration: buffer.duration)
     }
 
-    /// While the user sends nothing: time goes on downstream all the same.
+    /// While nothing comes: time goes on downstream all the same.
     private func bridge() {
         guard let segment = shown.segment, let now = element.currentRunningTime,
             let timestamp = segment.timestamp(at: now)

@@ -28,6 +28,12 @@ final class StreamFormat: Sendable {
         return isKnown ? nil : "this version of GStreamer doesn't know its format: \(caps)"
     }
 
+    /// In microseconds; `nil` where frames have none.
+    var frameDuration: Int64? {
+        guard let rate = caps[0]["framerate", as: Fraction.self], rate.numerator > 0 else { return nil }
+        return Int64(rate.denominator) * 1_000_000 / Int64(rate.numerator)
+    }
+
     /// What downstream is told to have refused.
     var refusal: String {
         guard let channels = caps.unpositionedChannels else { return "what is linked to this pad can't take \(caps)" }

@@ -2,7 +2,7 @@ import MediaGraph
 
 /// What the lines of `run --json` are, by their "event"; the help's list is made of it.
 enum JSONEvent: String, Codable, CaseIterable, Sendable {
-    case start, progress, status, alpha, joined, left, stream, refused
+    case start, progress, status, alpha, joined, left, stream, stalled, refused
     case format, lost, back, missing
     case control, message, warning, error, diagnostic, finishing, end
 
@@ -16,6 +16,7 @@ enum JSONEvent: String, Codable, CaseIterable, Sendable {
         case .joined: "node, user: came into a session's room, or was there"
         case .left: "node, user: left it"
         case .stream: "node, user, kind, on: a stream of a user in the room started or stopped"
+        case .stalled: "node, user, kind, stalled: nothing comes of a stream that is on, or again"
         case .refused: "node, user, kind, reason: a share that waits for another's end"
         case .format: "node, device, format: which of the device's formats was picked"
         case .lost: "node, device, lostAt (seconds), reason: a device has gone"

@@ -47,6 +47,7 @@ struct JSONReporter: RunReporter {
         var user: String
         var kind: String?
         var on: Bool?
+        var stalled: Bool?
         var reason: String?
     }
 
@@ -114,6 +115,8 @@ struct JSONReporter: RunReporter {
         case .userLeft(let node, let user): print(User(event: .left, node: node, user: user))
         case .userStream(let node, let user, let kind, let isOn):
             print(User(event: .stream, node: node, user: user, kind: kind, on: isOn))
+        case .userStalled(let node, let user, let kind, let isStalled):
+            print(User(event: .stalled, node: node, user: user, kind: kind, stalled: isStalled))
         case .shareRefused(let node, let user, let kind, let reason):
             print(User(event: .refused, node: node, user: user, kind: kind, reason: reason))
         case .deviceFormat(let node, let device, let format):

@@ -4,6 +4,8 @@ import MediaGraph
 struct SessionRoster {
     /// By session, in the order of their names, and user.
     private var sessions: [(node: String, users: [String: Set<String>])] = []
+    /// What stands still, of what is on.
+    private var stalled: Set<[String]> = []
     /// Whom each session reads.
     private var read: [String: [String]] = [:]
 
@@ -20,9 +22,15 @@ struct SessionRoster {
     mutating func add(_ event: GraphEvent) -> Bool {
         switch event {
         case .userJoined(let node, let user): change(node) { $0[user] = $0[user] ?? [] }
-        case .userLeft(let node, let user): change(node) { $0[user] = nil }
+        case .userLeft(let node, let user):
+            change(node) { $0[user] = nil }
+            stalled = stalled.filter { !$0.starts(with: [node, user]) }
         case .userStream(let node, let user, let kind, true): change(node) { $0[user, default: []].insert(kind) }
-        case .userStream(let node, let user, let kind, false): change(node) { $0[user]?.remove(kind) }
+        case .userStream(let node, let user, let kind, false):
+            change(node) { $0[user]?.remove(kind) }
+            stalled.remove([node, user, kind])
+        case .userStalled(let node, let user, let kind, let isStalled):
+            if isStalled { stalled.insert([node, user, kind]) } else { stalled.remove([node, user, kind]) }
         default: return false
         }
         return true
@@ -45,10 +53,11 @@ struct SessionRoster {
         }
     }
 
-    /// `alice: audio, video · bob: share · carol · waiting for dave (nobody of that name is here)`
+    /// `alice: audio, video (stalled) · bob: share · carol · waiting for dave (nobody of that name is here)`
     private func text(_ node: String, _ users: [String: Set<String>]) -> String {
         let here = users.sorted { $0.key < $1.key }.map { user, kinds in
-            kinds.isEmpty ? user : "\(user): \(kinds.sorted().joined(separator: ", "))"
+            let streams = kinds.sorted().map { stalled.contains([node, user, $0]) ? "\($0) (stalled)" : $0 }
+            return streams.isEmpty ? user : "\(user): \(streams.joined(separator: ", "))"
         }
         let missing = (read[node] ?? []).filter { users[$0] == nil }
         return (here + Self.waiting(for: missing)).joined(separator: " · ")
@@ -74,6 +83,10 @@ struct SessionRoster {
         case .userLeft(let node, let user): TextWidth.printable("\(node): \(user) has left")
         case .userStream(let node, let user, let kind, let isOn):
             TextWidth.printable("\(node): \(user)'s \(kind) is \(isOn ? "on" : "off")")
+        case .userStalled(let node, let user, let kind, true):
+            TextWidth.printable("\(node): nothing comes of \(user)'s \(kind), which is on; does that program hang?")
+        case .userStalled(let node, let user, let kind, false):
+            TextWidth.printable("\(node): \(user)'s \(kind) comes again")
         default: nil
         }
     }

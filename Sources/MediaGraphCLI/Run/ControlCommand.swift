@@ -37,7 +37,8 @@ enum ControlCommand: Equatable {
         case "help": self = .help
         case Substring(Self.quitWord): self = .quit
         case let word:
-            throw .unknown(String(word), nearest: NearestName.find(String(word), among: ["set", "get", "help", Self.quitWord]))
+            let known = ["set", "get", "help", Self.quitWord]
+            throw .unknown(String(word), nearest: NearestName.find(String(word), among: known))
         }
     }
 

@@ -28,6 +28,15 @@ import Testing
         let left = off + [.userLeft(node: "call", user: "bob"), .userJoined(node: "b", user: "eve\u{1B}[2J")]
         #expect(Self.lines(left) == ["  b     eve␛[2J", "  call  alice: audio, video"])
         #expect(Self.lines(left, height: 1).count == 1)
+        let stalled = call + [.userStalled(node: "call", user: "alice", kind: "video", isStalled: true)]
+        #expect(Self.lines(stalled) == ["  call  alice: audio, video (stalled) · bob: share"])
+        let again = stalled + [.userStalled(node: "call", user: "alice", kind: "video", isStalled: false)]
+        #expect(Self.lines(again) == Self.lines(call))
+        // Who comes back sends anew.
+        let back: [GraphEvent] = [
+            .userLeft(node: "call", user: "alice"), .userStream(node: "call", user: "alice", kind: "video", isOn: true),
+        ]
+        #expect(Self.lines(stalled + back) == ["  call  alice: video · bob: share"])
         #expect(Self.lines(call, width: 20) == ["  call  alice: audi…"])
     }
 

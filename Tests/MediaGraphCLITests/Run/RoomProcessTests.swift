@@ -114,6 +114,27 @@ import Testing
         #expect(bob.output.contains("\"dropped\":0"))
     }
 
+    @Test("SE-4 a sender that hangs is told as that, and so is its going on; the reader's graph goes on meanwhile")
+    func hangingSender() throws {
+        let bob = try bob()
+        let alice = try program(
+            """
+            mediasession name=call room=r user=alice  call.video_bob ! compositor name=mix ! rawdatapipe handler=count
+            videotestsrc is-live=true ! video/x-raw,width=64,height=48,framerate=30/1 ! mix.
+            """)
+        #expect(alice.waits { $0.count("\"stream\"") == 1 }, "\(alice.output)\(alice.errors)")
+        bob.send(SIGSTOP)
+        #expect(alice.waits { $0.output.contains("\"stalled\":true") }, "\(alice.output)\(alice.errors)")
+        let sent = alice.framesDelivered
+        #expect(alice.waits { $0.framesDelivered > sent + 30 }, "\(alice.output)")
+        bob.send(SIGCONT)
+        #expect(alice.waits { $0.output.contains("\"stalled\":false") }, "\(alice.output)\(alice.errors)")
+        bob.send(SIGINT)
+        #expect(bob.end() == 0)
+        alice.send(SIGINT)
+        #expect(alice.end() == 0)
+    }
+
     @Test(
         "SH-1 who shares while a user of another process does is refused, and has the share when that process is killed"
     )
