@@ -12,8 +12,8 @@ public protocol NamedHandler: SendableMetatype {
     /// The options it reads, for `inspect` and for checking a description.
     static var options: [HandlerOption] { get }
     /// Throws what `init(options:)` would throw about the options alone, and touches nothing: no file, no device, no
-    /// thread. `mediagraph check` calls it. The default asks for the options that have no default; a handler whose `init`
-    /// only reads its options says `_ = try Self(options: options)`.
+    /// thread. `mediagraph check` calls it. The default asks for the options that have no default, and refuses numbers out of
+    /// an option's range; a handler whose `init` only reads its options says `_ = try Self(options: options)`.
     static func validate(_ options: HandlerOptions) throws
     /// Called once for each run of the graph, when the node goes to READY.
     init(options: HandlerOptions) throws
@@ -23,7 +23,10 @@ extension NamedHandler {
     public static var options: [HandlerOption] { [] }
 
     public static func validate(_ options: HandlerOptions) throws {
-        for option in Self.options where option.isRequired { _ = try options.string(option.name) }
+        for option in Self.options {
+            if option.isRequired { _ = try options.string(option.name) }
+            if let range = option.range { _ = try options.double(option.name, in: range, default: range.lowerBound) }
+        }
     }
 }
 
@@ -40,10 +43,12 @@ public struct HandlerOption: Sendable, Hashable {
     public let isOutput: Bool
     /// Whether the value names a file that the handler reads; `-` is standard input.
     public let isInput: Bool
+    /// The numbers that the value may be; `nil` where it is no number, or the handler's own `validate` says more.
+    public let range: ClosedRange<Double>?
 
     public init(
-        _ name: String, default defaultValue: String = "", example: String = "", isOutput: Bool = false,
-        isInput: Bool = false, _ meaning: String
+        _ name: String, default defaultValue: String = "", in range: ClosedRange<Double>? = nil, example: String = "",
+        isOutput: Bool = false, isInput: Bool = false, _ meaning: String
     ) {
         self.name = name
         self.defaultValue = defaultValue
@@ -51,6 +56,7 @@ public struct HandlerOption: Sendable, Hashable {
         self.example = example
         self.isOutput = isOutput
         self.isInput = isInput
+        self.range = range
     }
 
     public var isRequired: Bool { defaultValue.isEmpty }

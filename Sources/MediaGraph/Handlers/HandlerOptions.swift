@@ -109,10 +109,13 @@ public final class HandlerOptions: Sendable {
     ) throws(MediaGraphError) -> Double {
         guard let text = text(key) else { return value }
         guard let number = Double(text), range.contains(number) else {
-            throw wrong(key, "a number from \(range.lowerBound) to \(range.upperBound)", text)
+            throw wrong(key, "a number from \(Self.text(range.lowerBound)) to \(Self.text(range.upperBound))", text)
         }
         return number
     }
+
+    /// 1 rather than 1.0.
+    private static func text(_ number: Double) -> String { Int(exactly: number).map(String.init) ?? "\(number)" }
 
     public func bool(_ key: String, default value: Bool) throws(MediaGraphError) -> Bool {
         guard let text = text(key)?.lowercased() else { return value }
