@@ -53,6 +53,13 @@ public struct PropertyInfo: Sendable, Hashable {
     /// The class that was asked.
     package let owner: GType
 
+    /// Whether its values are nanoseconds. GObject has no units: a whole number is in the first one that its blurb names.
+    package var isInNanoseconds: Bool {
+        guard kind == .integer else { return false }
+        let unit = blurb.firstMatch(of: /\b(?:(?:nano|micro|milli)?seconds?|[nmuµ]s)\b/.ignoresCase())?.output
+        return unit.map { $0.first == "n" || $0.first == "N" } ?? false
+    }
+
     private init(_ specification: UnsafeMutablePointer<GParamSpec>, owner: GType) {
         self.owner = owner
         declaringTypeName = String(cString: g_type_name(specification.pointee.owner_type))

@@ -20,6 +20,21 @@ import Testing
     }
 
     @Test(
+        "GR-4 a property is in nanoseconds where its blurb says so first",
+        arguments: [
+            ("queue", "max-size-time", true), ("queue", "max-size-bytes", false), ("fakesink", "max-lateness", true),
+            ("compositor", "latency", true), ("rtpjitterbuffer", "latency", false), ("identity", "sleep-time", false),
+            ("alsasrc", "buffer-time", false), ("souphttpsrc", "timeout", false), ("rtspsrc", "timeout", false),
+            ("videosource", "block-timeout", true), ("devicesource", "stall-timeout", false),
+            ("virtualmic", "jitter", true), ("videotestsrc", "pattern", false),
+        ])
+    func nanoseconds(_ factory: String, _ property: String, _ isInNanoseconds: Bool) throws {
+        try Nodes.register()
+        let info = try #require(ElementFactoryInfo.find(factory)?.property(property))
+        #expect(info.isInNanoseconds == isInNanoseconds, "\(info.blurb)")
+    }
+
+    @Test(
         "GR-4 pad names match their templates",
         arguments: [
             ("tsdemux", "video_0_0041", true), ("tsdemux", "video_x", false), ("tee", "src_0", true),
