@@ -26,6 +26,11 @@ public final class HandlerOptions: Sendable {
     /// The keys in `text`; `nil` when it can't be read.
     static func keys(in text: String) -> [String]? { parse(text)?.fieldNames }
 
+    /// The options in `text` and their values, for tools that show them; `nil` when it can't be read.
+    package static func pairs(in text: String) -> [(name: String, value: String)]? {
+        parse(text).map { structure in structure.fieldNames.map { ($0, structure.text($0) ?? "") } }
+    }
+
     private static func parse(_ text: String) -> Structure? {
         guard !text.allSatisfy(\.isWhitespace) else { return Structure("options") }
         return Structure(parsing: "options, \(quotingValues(of: text))")

@@ -1,16 +1,16 @@
 /// Where a description names a handler: a property of a node, and the one beside it that has the handler's options.
-struct HandlerPlace: Sendable {
+package struct HandlerPlace: Sendable {
     /// The node's factory name.
     let node: String
-    var handler = "handler"
-    var options = "options"
+    package var handler = "handler"
+    package var options = "options"
     /// The pad that gives what the handler sends, of a node with several.
     var pad: String?
     /// What it may name.
     let kinds: [HandlerRegistry.Kind]
 
     /// All places of a node by its factory name; none for any other element.
-    static func all(of node: String) -> [HandlerPlace] {
+    package static func all(of node: String) -> [HandlerPlace] {
         if node == "sharesource" {
             return [
                 HandlerPlace(node: node, pad: "src", kinds: [.source]),
