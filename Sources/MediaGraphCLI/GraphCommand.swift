@@ -9,9 +9,11 @@ struct GraphCommand: ParsableCommand {
         commandName: "graph",
         abstract: "Draw a description.",
         discussion: """
-            A box for each element with the properties that the description sets, an arrow for each link with its caps; \
-            MediaGraph's own nodes are blue. --details draws what GStreamer makes of it instead, with every pad and \
-            property. The picture of a graph that runs: set GST_DEBUG_DUMP_DOT_DIR for mediagraph run.
+            A box for each element with the properties that the description sets and the pads that it names, an arrow \
+            for each link with its caps, and a frame around the sessions that meet in a room. A legend explains the \
+            colours. A long chain is drawn in rows: follow the arrows. --details draws what GStreamer makes of it \
+            instead, with every pad and property. The picture of a graph that runs: set GST_DEBUG_DUMP_DOT_DIR for \
+            mediagraph run.
 
             \(DescriptionHelp.words)
 

@@ -1,133 +1,255 @@
+import GStreamer
 import MediaGraph
 
-/// A description as a drawing for Graphviz: elements with what the text sets on them, links with their caps.
+/// A description as a drawing for Graphviz: elements with what the text sets on them, links with their caps, and the rooms
+/// in which sessions meet.
 struct DotPicture {
-    let outline: DescriptionOutline
-    var title: String?
-    /// Elements that are drawn as MediaGraph's own.
-    var ownFactories: Set<String> = []
+    /// A link as it is drawn: between boxes, and pad by pad.
+    private struct Edge {
+        var source: Int
+        var sink: Int
+        /// The bins that it leaves and enters; Graphviz draws from and to an element in them.
+        var sourceBin: Int?
+        var sinkBin: Int?
+        var sourcePad: String?
+        var sinkPad: String?
+        var lines: [String]
+        /// Whether GStreamer makes it only while it runs.
+        var isLate: Bool
+    }
 
-    private static let mostLines = 8
-    private static let longestValue = 44
+    /// The sessions of a room. Those in different bins are drawn in each of them.
+    private struct Room {
+        var name: String
+        var parent: Int?
+        var sessions: [Int]
+    }
+
+    private let elements: [DescriptionOutline.Element]
+    private let edges: [Edge]
+    private let rooms: [Room]
+    private let labels: [DotLabel]
+    private let rows: DotRows
+    private let title: String?
+    private let ownFactories: Set<String>
+
+    /// `ownFactories` are drawn as MediaGraph's own.
+    init(outline: DescriptionOutline, title: String? = nil, ownFactories: Set<String> = []) {
+        (elements, self.title, self.ownFactories) = (outline.elements, title, ownFactories)
+        edges = outline.links.flatMap { Self.edges($0, elements: outline.elements) }
+        rooms = Self.rooms(outline.elements)
+        var labels = elements.map { element in
+            DotLabel(
+                factory: element.factory, name: element.name,
+                lines: DotText.limited(DotProperties(element).lines))
+        }
+        for edge in edges {
+            if let pad = edge.sourcePad { labels[edge.source].sources.add(pad) }
+            if let pad = edge.sinkPad { labels[edge.sink].sinks.add(pad) }
+        }
+        for edge in edges {
+            // Beside named pads, a link without a name has a place of its own.
+            if edge.sourcePad == nil, !labels[edge.source].sources.names.isEmpty { labels[edge.source].sources.add("") }
+            if edge.sinkPad == nil, !labels[edge.sink].sinks.names.isEmpty { labels[edge.sink].sinks.add("") }
+        }
+        let boxes = elements.indices.filter { outline.elements[$0].kind != .bin }
+        rows = DotRows(
+            widths: Dictionary(uniqueKeysWithValues: boxes.map { ($0, labels[$0].width) }),
+            links: edges.map { edge in
+                let ends = [outline.elements[edge.source], outline.elements[edge.sink]]
+                return DotRows.Link(
+                    source: edge.source, sink: edge.sink,
+                    width: Double(edge.lines.map(TextWidth.columns).max() ?? 0) * 5,
+                    // A row is drawn in one place: it can't enter a bin, or a room.
+                    isRun: ends[0].parent == ends[1].parent && !ends.contains(where: \.isSession))
+            })
+        if rows.isDownward {
+            for index in boxes {
+                guard let place = rows.place(of: index) else { continue }
+                let (before, after): (DotLabel.Side, DotLabel.Side) =
+                    place.isBackward ? (.right, .left) : (.left, .right)
+                labels[index].sinks.side = place.isFirst ? .top : before
+                labels[index].sources.side = place.isLast ? .bottom : after
+            }
+        }
+        self.labels = labels
+    }
 
     var text: String {
         var lines = [
             "digraph mediagraph {",
-            "  rankdir=LR; compound=true; bgcolor=white; pad=0.3; nodesep=0.35; ranksep=0.55;",
-            "  fontname=\"Helvetica,Arial,sans-serif\"; fontsize=15; labelloc=t; labeljust=l;",
-            "  node [shape=box, style=\"rounded,filled\", fillcolor=\"#f4f5f7\", color=\"#8a94a6\", penwidth=1.2,"
-                + " margin=\"0.16,0.1\", fontname=\"Helvetica,Arial,sans-serif\", fontsize=11, fontcolor=\"#1f2933\"];",
-            "  edge [color=\"#5b6675\", arrowsize=0.7, fontname=\"Helvetica,Arial,sans-serif\", fontsize=9,"
+            "  rankdir=\(rows.isDownward ? "TB" : "LR"); compound=true; bgcolor=white; pad=0.3; nodesep=0.4; ranksep=0.5;",
+            "  fontname=\"\(Self.font)\"; fontsize=15; labelloc=t; labeljust=l;",
+            "  node [shape=box, style=\"rounded,filled\", \(DotLegend.Kind.element.look), penwidth=1.2,"
+                + " margin=0, fontname=\"\(Self.font)\", fontsize=11, fontcolor=\"#1f2933\"];",
+            "  edge [color=\"#5b6675\", arrowsize=0.7, fontname=\"\(Self.font)\", fontsize=9,"
                 + " fontcolor=\"#43506a\"];",
         ]
-        if let title { lines.append("  label=\(Self.quoted(TextWidth.printable(title)));") }
-        lines += elements(in: nil, indent: "  ")
-        lines += outline.links.map { "  " + edge($0) }
+        if let label = DotLegend(kinds: kinds).label(title: title) { lines.append("  label=<\(label)>;") }
+        lines += content(of: nil, indent: "  ")
+        lines += edges.enumerated().flatMap { text(of: $1, number: $0).map { "  " + $0 } }
+        lines += roomLinks.map { "  " + $0 }
         lines.append("}")
         return lines.joined(separator: "\n") + "\n"
     }
 
+    private static let font = "Helvetica,Arial,sans-serif"
+
     // MARK: Elements
 
-    private func elements(in parent: Int?, indent: String) -> [String] {
-        outline.elements.indices.filter { outline.elements[$0].parent == parent }.flatMap { index -> [String] in
-            let element = outline.elements[index]
-            guard element.kind == .bin else { return ["\(indent)n\(index) [\(node(element))];"] }
-            return [
-                "\(indent)subgraph cluster\(index) {",
-                "\(indent)  label=<\(label(element))>; style=\"rounded,dashed\"; color=\"#8a94a6\"; fontsize=11;",
-            ] + elements(in: index, indent: indent + "  ") + ["\(indent)}"]
+    private func kind(_ element: DescriptionOutline.Element) -> DotLegend.Kind {
+        switch element.kind {
+        case .bin: .bin
+        case .uri: .uri
+        case .element: ownFactories.contains(element.factory) ? .node : .element
         }
     }
 
-    private func node(_ element: DescriptionOutline.Element) -> String {
-        let own = " fillcolor=\"#dcebff\", color=\"#2563c9\", penwidth=1.8,"
-        return (ownFactories.contains(element.factory) ? own : "") + " label=<\(label(element))>"
+    private var kinds: Set<DotLegend.Kind> {
+        Set(
+            elements.map(kind) + (rooms.isEmpty ? [] : [.room])
+                + (edges.contains(where: \.isLate) ? [.lateLink] : []))
     }
 
-    private func label(_ element: DescriptionOutline.Element) -> String {
-        var lines = ["<b>\(Self.html(Self.shortened(element.factory)))</b>"]
-        if let name = element.name { lines.append("<i>\(Self.html(Self.shortened(name)))</i>") }
-        let properties = element.properties.map { property in
-            "\(Self.html(property.name)) = \(Self.html(Self.shortened(property.value)))"
+    /// What is in a bin, or at the top.
+    private func content(of parent: Int?, indent: String) -> [String] {
+        let inside = elements.indices.filter { elements[$0].parent == parent }
+        let boxes = inside.filter { elements[$0].kind != .bin && !elements[$0].isSession }
+        return boxes.map { indent + node($0) }
+            + rooms.indices.filter { rooms[$0].parent == parent }.flatMap { index in
+                cluster(
+                    "room\(index)", .room, label: "room <b>\(DotText.html(DotText.shortened(rooms[index].name)))</b>",
+                    rooms[index].sessions.map { "\(indent)  \(node($0))" }, indent: indent)
+            }
+            + inside.filter { elements[$0].kind == .bin }.flatMap { index in
+                cluster(
+                    "\(index)", .bin, label: labels[index].body, content(of: index, indent: indent + "  "),
+                    indent: indent)
+            }
+            + rows.runs.indices.filter { elements[rows.runs[$0][0][0]].parent == parent }.flatMap {
+                run($0, indent: indent)
+            }
+    }
+
+    /// A run that has rows, in a frame that isn't seen, which keeps them together. Caps have a place of their own in a row,
+    /// for Graphviz keeps none free for the labels of its links.
+    private func run(_ index: Int, indent: String) -> [String] {
+        let run = rows.runs[index]
+        guard run.count > 1 || run[0].count > 1 else { return [] }
+        let lines = run.map { "  { rank=same; \($0.map { "n\($0);" }.joined(separator: " ")) }" }
+        let caps = edges.enumerated().filter { _, edge in
+            !edge.lines.isEmpty && rows.row(joining: edge.source, edge.sink)?.run == index
+        }.map { number, edge in
+            "  { rank=same; n\(edge.source); caps\(number) [shape=plain, style=\"\", fontsize=9, fontcolor=\"#43506a\", label=<\(Self.caps(edge))>]; }"
         }
-        lines += Self.limited(properties).map { "<font point-size=\"9\" color=\"#43506a\">\($0)</font>" }
-        return lines.joined(separator: "<br/>")
+        return (["subgraph clusterrun\(index) { style=invis; label=\"\"; margin=4;"] + lines + caps + ["}"]).map {
+            indent + $0
+        }
+    }
+
+    private func cluster(
+        _ id: String, _ kind: DotLegend.Kind, label: String, _ content: [String], indent: String
+    ) -> [String] {
+        // Links go through a frame's own label, but not through a box that has the same text.
+        [
+            "\(indent)subgraph cluster\(id) {",
+            "\(indent)  graph [label=\"\", \(kind.look)];",
+            "\(indent)  title\(id) [shape=plain, style=\"\", label=<\(label)>];",
+        ] + content + ["\(indent)}"]
+    }
+
+    private func node(_ index: Int) -> String {
+        let kind = kind(elements[index])
+        let look = kind == .element ? "" : "\(kind.look), "
+        return "n\(index) [\(look)label=<\(labels[index].html)>];"
     }
 
     // MARK: Links
 
-    private func edge(_ link: DescriptionOutline.Link) -> String {
-        var attributes: [String] = []
-        if let filter = link.filter { attributes.append("label=\(Self.quoted(Self.capsLines(filter)))") }
-        if !link.sourcePads.isEmpty {
-            attributes.append("taillabel=\(Self.quoted(link.sourcePads.joined(separator: ", ")))")
+    private func text(of edge: Edge, number: Int) -> [String] {
+        var attributes = edge.isLate ? [DotLegend.Kind.lateLink.look] : []
+        if let bin = edge.sourceBin { attributes.append("ltail=cluster\(bin)") }
+        if let bin = edge.sinkBin { attributes.append("lhead=cluster\(bin)") }
+        func line(_ source: String, _ sink: String, _ more: [String]) -> String {
+            let attributes = attributes + more
+            return "\(source) -> \(sink)\(attributes.isEmpty ? "" : " [\(attributes.joined(separator: ", "))]");"
         }
-        if !link.sinkPads.isEmpty {
-            attributes.append("headlabel=\(Self.quoted(link.sinkPads.joined(separator: ", ")))")
+        let (source, sink) = ("n\(edge.source)", "n\(edge.sink)")
+        if let row = rows.row(joining: edge.source, edge.sink) {
+            let stops = [source] + (edge.lines.isEmpty ? [] : ["caps\(number)"]) + [sink]
+            return zip(stops, stops.dropFirst()).map { from, to in
+                let arrow = to == sink ? [] : ["arrowhead=none", "arrowtail=none"]
+                return row.isBackward ? line(to, from, ["dir=back"] + arrow) : line(from, to, arrow)
+            }
         }
-        let (source, sink) = (end(link.source, isSource: true), end(link.sink, isSource: false))
-        if let bin = source.bin { attributes.append("ltail=cluster\(bin)") }
-        if let bin = sink.bin { attributes.append("lhead=cluster\(bin)") }
-        let suffix = attributes.isEmpty ? "" : " [\(attributes.joined(separator: ", "))]"
-        return "n\(source.node) -> n\(sink.node)\(suffix);"
+        let (tail, head) = rows.isDownward ? (":s", ":n") : (":e", ":w")
+        return [
+            line(
+                source + (labels[edge.source].port(ofSource: edge.sourcePad) ?? tail),
+                sink + (labels[edge.sink].port(ofSink: edge.sinkPad) ?? head),
+                edge.lines.isEmpty ? [] : ["label=<\(Self.caps(edge))>"])
+        ]
+    }
+
+    private static func caps(_ edge: Edge) -> String {
+        let text = edge.lines.map(DotText.html).joined(separator: "<br/>")
+        return "<table border=\"0\" cellspacing=\"0\" cellpadding=\"3\"><tr><td>\(text)</td></tr></table>"
+    }
+
+    private static func edges(
+        _ link: DescriptionOutline.Link, elements: [DescriptionOutline.Element]
+    ) -> [Edge] {
+        let source = end(link.source, isSource: true, elements: elements)
+        let sink = end(link.sink, isSource: false, elements: elements)
+        let isLate = elements[link.source].givesPadsLate
+        let caps = link.filter.map(DotText.fields(ofCaps:)) ?? []
+        return (0..<max(1, link.sourcePads.count, link.sinkPads.count)).map { number in
+            func pad(_ pads: [String]) -> String? { pads.indices.contains(number) ? pads[number] : nil }
+            return Edge(
+                source: source.node, sink: sink.node, sourceBin: source.bin, sinkBin: sink.bin,
+                // A bin has no box that could have a pad.
+                sourcePad: source.bin == nil ? pad(link.sourcePads) : nil,
+                sinkPad: sink.bin == nil ? pad(link.sinkPads) : nil, lines: caps, isLate: isLate)
+        }
     }
 
     /// Graphviz links nodes, not clusters: a link to a bin goes to an element in it.
-    private func end(_ index: Int, isSource: Bool) -> (node: Int, bin: Int?) {
-        guard outline.elements[index].kind == .bin else { return (index, nil) }
-        let inside = outline.elements.indices.filter { candidate in
-            guard outline.elements[candidate].kind != .bin else { return false }
-            var parent = outline.elements[candidate].parent
-            while let bin = parent, bin != index { parent = outline.elements[bin].parent }
+    private static func end(
+        _ index: Int, isSource: Bool, elements: [DescriptionOutline.Element]
+    ) -> (node: Int, bin: Int?) {
+        guard elements[index].kind == .bin else { return (index, nil) }
+        let inside = elements.indices.filter { candidate in
+            guard elements[candidate].kind != .bin else { return false }
+            var parent = elements[candidate].parent
+            while let bin = parent, bin != index { parent = elements[bin].parent }
             return parent == index
         }
         return ((isSource ? inside.last : inside.first) ?? index, index)
     }
 
-    /// A field a line: `video/x-raw`, `format=I420`, …
-    private static func capsLines(_ caps: String) -> String {
-        var fields: [String] = []
-        var field = ""
-        var depth = 0
-        var isQuoted = false
-        for character in caps {
-            switch character {
-            case "\"": isQuoted.toggle()
-            case "{", "[", "(": depth += 1
-            case "}", "]", ")": depth -= 1
-            default: break
-            }
-            if character == ",", depth <= 0, !isQuoted {
-                fields.append(field)
-                field = ""
+    // MARK: Rooms
+
+    private static func rooms(_ elements: [DescriptionOutline.Element]) -> [Room] {
+        var rooms: [Room] = []
+        for (index, element) in elements.enumerated() where element.isSession {
+            let name = element.room
+            if let room = rooms.firstIndex(where: { $0.name == name && $0.parent == element.parent }) {
+                rooms[room].sessions.append(index)
             } else {
-                field.append(character)
+                rooms.append(Room(name: name, parent: element.parent, sessions: [index]))
             }
         }
-        fields.append(field)
-        let trimmed = fields.map { shortened(String($0.drop { $0.isWhitespace })) }
-        return limited(trimmed).joined(separator: "\n")
+        return rooms
     }
 
-    // MARK: Text
-
-    private static func limited(_ lines: [String]) -> [String] {
-        lines.count <= mostLines ? lines : lines.prefix(mostLines - 1) + ["and \(lines.count - mostLines + 1) more"]
-    }
-
-    private static func shortened(_ text: String) -> String {
-        TextWidth.truncated(TextWidth.printable(text), to: longestValue)
-    }
-
-    private static func html(_ text: String) -> String {
-        text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
-            .replacing("\"", with: "&quot;")
-    }
-
-    /// A string of Graphviz's language. A backslash would begin one of its escapes.
-    private static func quoted(_ text: String) -> String {
-        let escaped = text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("\n", with: "\\n")
-        return "\"\(escaped)\""
+    /// Between the parts of a room that lies in several bins.
+    private var roomLinks: [String] {
+        rooms.indices.compactMap { index in
+            let room = rooms[index]
+            guard let other = rooms[..<index].lastIndex(where: { $0.name == room.name }) else { return nil }
+            return
+                "n\(rooms[other].sessions[0]) -> n\(room.sessions[0]) [dir=none, style=dashed, color=\"\(DotLegend.Kind.room.line)\","
+                + " constraint=false, ltail=clusterroom\(other), lhead=clusterroom\(index)];"
+        }
     }
 }

@@ -17,6 +17,20 @@ enum Numbers {
         let fraction = String(scaled % scale)
         return "\(sign)\(scaled / scale).\(String(repeating: "0", count: places - fraction.count))\(fraction)"
     }
+
+    /// A length of time, exactly, in the greatest unit that there is one of: "6 s", "1.5 ms".
+    static func time(nanoseconds: Int64) -> String {
+        let length = nanoseconds.magnitude
+        let units: [(name: String, places: Int, length: UInt64)] = [
+            ("s", 9, 1_000_000_000), ("ms", 6, 1_000_000), ("µs", 3, 1_000),
+        ]
+        let sign = nanoseconds < 0 ? "-" : ""
+        guard let unit = units.first(where: { length >= $0.length }) else { return "\(sign)\(length) ns" }
+        let digits = String(length % unit.length)
+        var fraction = String(repeating: "0", count: unit.places - digits.count) + digits
+        while fraction.hasSuffix("0") { fraction.removeLast() }
+        return "\(sign)\(length / unit.length)\(fraction.isEmpty ? "" : ".\(fraction)") \(unit.name)"
+    }
 }
 
 /// Lengths of time as reports write them.
