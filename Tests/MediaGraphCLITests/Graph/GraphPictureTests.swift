@@ -153,6 +153,18 @@ import Testing
             #expect(isBeside || next.top < before.bottom && abs(before.middle.x - next.middle.x) < 40, "n\(index)")
         }
         #expect(picture.lines(of: "caps28") == ["video/x-raw", "format=I420"])
+        for (tail, head) in [("n28", "caps28"), ("caps28", "n29")] {
+            #expect(picture.links.contains { $0.tail == tail && $0.head == head }, "\(tail)->\(head)")
+        }
+    }
+
+    @Test("GR-4 chains that aren't linked fill the page")
+    func chains() throws {
+        let elements = Array(repeating: "identity", count: 12).joined(separator: " ! ")
+        let chains = Array(repeating: "videotestsrc ! \(elements) ! fakesink", count: 8)
+        let picture = try DrawnPicture(chains.joined(separator: "  "))
+        #expect(picture.unreadable == [])
+        #expect(picture.page.right < 2 * picture.page.top)
     }
 
     @Test("GR-4 a chain that fits goes from left to right")
