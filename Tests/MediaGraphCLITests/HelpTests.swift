@@ -85,7 +85,8 @@ import Testing
             call.video_bob ! rawdatapipe name=bobs handler=count
             sharesource handler=counter ! call.share
             """)
-        let bob = try LiveProgram("run", "videosource handler=counter ! call.camera mediasession name=call room=help user=bob")
+        let bob = try LiveProgram(
+            "run", "videosource handler=counter ! call.camera mediasession name=call room=help user=bob")
         #expect(session.waits { $0.output.contains("bob") }, "\(session.errors)")
         #expect(session.waits { $0.output.contains("\"refused\"") }, "\(session.errors)")
         #expect(session.waits { $0.output.contains("\"status\"") }, "\(session.errors)")

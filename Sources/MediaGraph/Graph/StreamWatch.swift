@@ -147,6 +147,7 @@ extension StreamWatch {
         let demuxers = state.withLock { $0.demuxers }
         return pipeline.allElements.compactMap { element in
             guard let demuxer = demuxers[element], element.staticPad("sink").map(demuxer.input.isWhole) == true,
+                demuxer.streams.values.allSatisfy(\.isTimed),
                 let end = demuxer.streams.values.compactMap(\.end).max(), let duration = element.duration,
                 duration > end, duration.seconds - end.seconds > max(0.25, 0.02 * duration.seconds)
             else { return nil }

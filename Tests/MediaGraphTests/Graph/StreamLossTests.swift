@@ -82,6 +82,26 @@ import Testing
         #expect(try await losses("filesrc location=\(movie) ! \(rest)") == [])
     }
 
+    @Test(
+        "GR-13 a whole file isn't called truncated",
+        arguments: [
+            ("theoraenc", "vorbisenc", "oggmux"), ("vp8enc", "vorbisenc", "matroskamux"),
+            ("jpegenc", "identity", "avimux"),
+        ])
+    func whole(pictures: String, sound: String, muxer: String) async throws {
+        let path = folder.file("whole")
+        try await Graph(
+            """
+            \(muxer) name=m ! filesink location=\(path)
+            videotestsrc num-buffers=60 ! video/x-raw,width=64,height=48,framerate=30/1,format=I420 ! \(pictures) ! queue ! m.
+            audiotestsrc num-buffers=100 samplesperbuffer=960 ! audio/x-raw,rate=48000,channels=2 ! audioconvert ! \(sound)
+            ! queue ! m.
+            """
+        ).run()
+        #expect(try await losses("filesrc location=\(path) ! parsebin ! fakesink") == [])
+        #expect(try await losses("filesrc location=\(path) ! decodebin ! fakesink") == [])
+    }
+
     @Test("GR-13 pictures that a late sink has left out, or that a range has, aren't called undecodable")
     func leftOut() async throws {
         let movie = folder.file("movie.avi")

@@ -77,7 +77,8 @@ import Testing
         static let summary = "A handler without a validate of its own"
         static let options = [
             HandlerOption("rows", default: "10", in: 1...100, "rows"),
-            HandlerOption("strength", default: "0.5", in: 0...1.5, "strength"), HandlerOption("text", default: "", "text"),
+            HandlerOption("strength", default: "0.5", in: 0...1.5, "strength"),
+            HandlerOption("text", default: "", "text"),
         ]
         init(options: HandlerOptions) {}
     }
@@ -85,7 +86,8 @@ import Testing
     @Test(
         "GR-5 check refuses numbers out of an option's range, also where a handler has no validate of its own",
         arguments: [
-            ("text=a", nil), ("text=a,rows=100,strength=1.5", nil), ("", "option text of ranged: expected text=…, got nothing"),
+            ("text=a", nil), ("text=a,rows=100,strength=1.5", nil),
+            ("", "option text of ranged: expected text=…, got nothing"),
             ("text=a,rows=0", "option rows of ranged: expected a number from 1 to 100, got \"0\""),
             ("text=a,rows=x", "option rows of ranged: expected a number from 1 to 100, got \"x\""),
             ("text=a,strength=1.6", "option strength of ranged: expected a number from 0 to 1.5, got \"1.6\""),
