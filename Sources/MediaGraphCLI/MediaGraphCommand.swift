@@ -56,7 +56,9 @@ struct MediaGraphCommand: AsyncParsableCommand {
 
     /// A whole `gst-launch-1.0 -e …` that was pasted unquoted has options of its own, which are part of the text here.
     private static func withoutForeignOptions(_ words: ArraySlice<String>) -> [String] {
-        guard let program = words.firstIndex(where: { ShellCommand.isProgram($0[...]) }) else { return Array(words) }
+        guard let program = words.firstIndex(where: { ShellCommand.isProgram($0[...]) }),
+            !words[..<program].contains("--")
+        else { return Array(words) }
         return words[..<program] + ["--"] + words[program...]
     }
 

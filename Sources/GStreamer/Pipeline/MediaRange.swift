@@ -116,7 +116,9 @@ public final class MediaRange: Sendable {
         if gst_pad_send_event(pad.pad, event) == 0 { refused(element) }
         let passing = state.withLock { state in
             state.seeks[element] = .done(isDecoded: isDecoded)
-            return sources.compactMap { state.held.removeValue(forKey: $0) }
+            // Some may have come meanwhile.
+            let waiting = state.held.keys.filter { $0.parent == element }
+            return waiting.compactMap { state.held.removeValue(forKey: $0) }
         }
         for probe in passing { probe.remove() }
     }

@@ -24,6 +24,9 @@ final class SegmentCut {
         return isReordered
     }
 
+    /// What the last segment has ended is nothing to this one.
+    fileprivate func begin() { (last, isReordered, end) = (nil, false, nil) }
+
     fileprivate static func withoutEnd(_ event: UnsafeMutablePointer<GstEvent>) -> UnsafeMutablePointer<GstEvent> {
         var segment = Segment(event).raw
         segment.stop = .max
@@ -44,6 +47,7 @@ extension Pad {
                     guard let event = gst_pad_probe_info_get_event(info), event.pointee.type == GST_EVENT_SEGMENT else {
                         return GST_PAD_PROBE_OK
                     }
+                    Unmanaged<SegmentCut>.fromOpaque(context!)._withUnsafeGuaranteedRef { $0.begin() }
                     info!.pointee.data = UnsafeMutableRawPointer(SegmentCut.withoutEnd(event))
                     gst_event_unref(event)
                     return GST_PAD_PROBE_OK

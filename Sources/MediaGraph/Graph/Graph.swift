@@ -324,7 +324,8 @@ public final class Graph: Sendable {
                 }
             }
         case .qualityOfService(let jitter, let processed, let dropped):
-            if let element = message.source, dropped != .max { streamWatch.skips(dropped, in: element) }
+            // A decoder tells of a picture that it can't decode in the same way, but that isn't late.
+            if let element = message.source, jitter > 0 { streamWatch.skips(in: element) }
             tell(
                 .qualityOfService(
                     element: message.sourceName, jitter: jitter, processed: processed, dropped: dropped))

@@ -89,13 +89,8 @@ final class StreamWatch: Sendable {
         state.withLock { $0.demuxers[element]?.additions = additions }
     }
 
-    /// A decoder has left out so many pictures by now.
-    func skips(_ count: UInt64, in decoder: Element) {
-        state.withLock { state in
-            guard let known = state.decoders[decoder]?.skipped else { return }
-            state.decoders[decoder]?.skipped = max(known, count)
-        }
-    }
+    /// A decoder has left out a late picture.
+    func skips(in decoder: Element) { state.withLock { $0.decoders[decoder]?.skipped += 1 } }
 
     /// What has come into a sink, by all of its pads; `nil` for what isn't counted.
     func count(of sink: Element) -> UInt64? {

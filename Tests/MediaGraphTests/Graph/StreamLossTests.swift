@@ -33,6 +33,28 @@ import Testing
         #expect(found.first?.description == "d could not decode 1 of 5 pictures")
     }
 
+    @Test("GR-13 a picture of a film that can't be decoded is counted too, of which the decoder tells as of a late one")
+    func undecodableInFile() async throws {
+        let path = folder.file("movie.avi")
+        try await Graph(
+            """
+            videotestsrc num-buffers=30 ! video/x-raw,width=64,height=48,framerate=30/1 ! jpegenc \
+            ! avimux ! filesink location=\(path)
+            """
+        ).run()
+        var bytes = try Data(contentsOf: URL(filePath: path))
+        // The eleventh picture, behind the mark that each begins with.
+        var begin = bytes.startIndex
+        for _ in 0...10 {
+            begin = try #require(bytes.range(of: Data([0xFF, 0xD8, 0xFF, 0xE0]), in: begin + 1..<bytes.endIndex))
+                .lowerBound
+        }
+        bytes.replaceSubrange(begin..<begin + 400, with: Data(repeating: 0, count: 400))
+        try bytes.write(to: URL(filePath: path))
+        let found = try await losses("filesrc location=\(path) ! avidemux ! jpegdec name=d ! fakesink")
+        #expect(found == [.undecodablePictures(decoder: "d", count: 1, of: 30)])
+    }
+
     @Test("GR-13 a picture that is read in pieces is one picture")
     func pieces() async throws {
         let picture = folder.file("a.png")
