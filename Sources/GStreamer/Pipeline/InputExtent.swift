@@ -5,7 +5,8 @@ import Synchronization
 public final class InputExtent: Sendable {
     private let end = Atomic<UInt64>(0)
 
-    /// What it read last was the end of its input, rather than that nobody wanted more. False where the size isn't known.
+    /// It has come to the end of its input, or wanted to read beyond, rather than that nobody wanted more. False where the size
+    /// isn't known.
     public func isWhole(at pad: Pad) -> Bool {
         var size: gint64 = 0
         guard gst_pad_peer_query_duration(pad.pad, GST_FORMAT_BYTES, &size) != 0, size > 0 else { return false }
@@ -14,13 +15,17 @@ public final class InputExtent: Sendable {
 
     public func reset() { end.store(0, ordering: .relaxed) }
 
-    fileprivate func passes(_ info: GstPadProbeInfo) {
-        let buffer = info.data.assumingMemoryBound(to: GstBuffer.self)
-        let isPulled = info.type.rawValue & GST_PAD_PROBE_TYPE_PULL.rawValue != 0
-        let begin = isPulled ? UInt64(info.offset) : UInt64(buffer.pointee.offset)
+    fileprivate func passes(_ buffer: UnsafeMutablePointer<GstBuffer>) {
         // A stream without offsets counts from what has come before.
-        let known = begin == .max ? end.load(ordering: .relaxed) : begin
-        end.store(known + UInt64(gst_buffer_get_size(buffer)), ordering: .relaxed)
+        let offset = UInt64(buffer.pointee.offset)
+        let begin = offset == .max ? end.load(ordering: .relaxed) : offset
+        end.store(begin + UInt64(gst_buffer_get_size(buffer)), ordering: .relaxed)
+    }
+
+    /// Before it is read: what lies beyond the end of the input gives no buffer.
+    fileprivate func isAskedFor(_ info: GstPadProbeInfo) {
+        let (end, overflows) = UInt64(info.offset).addingReportingOverflow(UInt64(info.size))
+        self.end.store(overflows ? .max : end, ordering: .relaxed)
     }
 }
 
@@ -28,11 +33,22 @@ extension Pad {
     /// Starts to measure how far a sink pad's input is read, until the pad is freed.
     public func measureInput() -> InputExtent {
         let extent = InputExtent()
+        let push = GST_PAD_PROBE_TYPE_PUSH.rawValue | GST_PAD_PROBE_TYPE_BUFFER.rawValue
         gst_pad_add_probe(
-            pad, GST_PAD_PROBE_TYPE_BUFFER,
+            pad, GstPadProbeType(rawValue: push),
             { _, info, context in
-                Unmanaged<InputExtent>.fromOpaque(context!)._withUnsafeGuaranteedRef { $0.passes(info!.pointee) }
+                Unmanaged<InputExtent>.fromOpaque(context!)._withUnsafeGuaranteedRef {
+                    $0.passes(gst_pad_probe_info_get_buffer(info))
+                }
                 return GST_PAD_PROBE_OK
+            }, Unmanaged.passRetained(extent).toOpaque(), { Unmanaged<InputExtent>.fromOpaque($0!).release() })
+        // Nothing is blocked: this is how a probe comes before the reading.
+        let pull = GST_PAD_PROBE_TYPE_PULL.rawValue | GST_PAD_PROBE_TYPE_BLOCK.rawValue
+        gst_pad_add_probe(
+            pad, GstPadProbeType(rawValue: pull),
+            { _, info, context in
+                Unmanaged<InputExtent>.fromOpaque(context!)._withUnsafeGuaranteedRef { $0.isAskedFor(info!.pointee) }
+                return GST_PAD_PROBE_PASS
             }, Unmanaged.passRetained(extent).toOpaque(), { Unmanaged<InputExtent>.fromOpaque($0!).release() })
         return extent
     }

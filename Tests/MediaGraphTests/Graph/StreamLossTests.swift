@@ -86,6 +86,25 @@ import Testing
         }
     }
 
+    @Test("GR-13 a film with sound is told wherever it is cut", arguments: [51, 60, 66, 80, 90])
+    func truncatedAnywhere(percent: Int) async throws {
+        let (whole, cut) = (folder.file("whole.mp4"), folder.file("cut.mp4"))
+        try await Graph(
+            """
+            mp4mux name=m faststart=true ! filesink location=\(whole)
+            videotestsrc num-buffers=150 pattern=snow ! video/x-raw,width=64,height=48,framerate=30/1,format=I420
+            ! x264enc tune=zerolatency ! h264parse ! queue ! m.
+            audiotestsrc num-buffers=250 samplesperbuffer=960 ! audio/x-raw,rate=48000 ! avenc_aac ! queue ! m.
+            """
+        ).run()
+        let bytes = try Data(contentsOf: URL(filePath: whole))
+        try bytes.prefix(bytes.count * percent / 100).write(to: URL(filePath: cut))
+        for demuxer in ["qtdemux", "decodebin"] {
+            #expect(try await losses("filesrc location=\(cut) ! \(demuxer) ! fakesink").count == 1, "\(demuxer)")
+            #expect(try await losses("filesrc location=\(whole) ! \(demuxer) ! fakesink") == [], "\(demuxer)")
+        }
+    }
+
     @Test(
         "GR-13 an input isn't called truncated where an element wants no more of it",
         arguments: [
