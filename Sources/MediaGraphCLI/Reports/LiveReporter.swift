@@ -137,6 +137,6 @@ struct LiveReporter: RunReporter {
 
     private mutating func leave() {
         area.release()
-        prompt?.returnTerminal()
+        Prompt.returnTerminal()
     }
 }

@@ -179,6 +179,7 @@ final class RunMonitor: Sendable {
         let status = ExitStatus.stopped(signal: signal)
         Self.exitSoon(status)
         _ = state.withLockIfAvailable { Self.endReport(&$0, status) }
+        Prompt.returnTerminal()
         _exit(status.number)
     }
 
@@ -191,7 +192,10 @@ final class RunMonitor: Sendable {
 
     /// Whatever the last report has to wait for. Not `exit`: GStreamer's threads run on, and must not meet destructors.
     private static func exitSoon(_ status: ExitStatus) {
-        DispatchQueue.global().asyncAfter(deadline: .now() + 1) { _exit(status.number) }
+        DispatchQueue.global().asyncAfter(deadline: .now() + 1) {
+            Prompt.returnTerminal()
+            _exit(status.number)
+        }
     }
 
     private static func endReport(_ state: inout State, _ status: ExitStatus, _ failure: RunFailure? = nil) {
