@@ -129,9 +129,8 @@ struct RunCommand: AsyncParsableCommand {
         FileLimit.raise()
         try libraries.load(report)
         let description = try input().loadOrExit(report)
-        let prompt = prompt(description, CommandWords(words).variables)
-        let channel = try openControl(prompt)
         let variables = CommandWords(words).variables
+        var channel = try openControl()
         let graph = try makeGraph(description, variables, report)
         do throws(GraphError) {
             if let frames { try graph.endAfter(frames: frames) }
@@ -140,16 +139,20 @@ struct RunCommand: AsyncParsableCommand {
             report.error("\(error)")
             throw ExitStatus.wrongInput.exitCode
         }
+        // By what GStreamer knows of the elements, so behind the graph.
+        let writers = StandardOutputWriters(description, variables)
+        let drawsInPlace = drawsInPlace(beside: writers)
+        let prompt = drawsInPlace ? prompt : nil
+        channel?.prompt = prompt
         let run = GraphRun(
-            graph: graph, title: RunTitle.text(description), reporter: makeReporter(description, variables, prompt),
-            duration: duration?.seconds, control: channel,
-            outputWriters: StandardOutputWriters(description, variables).factories)
+            graph: graph, title: RunTitle.text(description), reporter: makeReporter(drawsInPlace, prompt),
+            duration: duration?.seconds, control: channel, outputWriters: writers.factories)
         let status = await run.run()
         if status != .success { throw status.exitCode }
     }
 
-    private func openControl(_ prompt: Prompt?) throws -> ControlChannel? {
-        do { return try control.map { path throws(ControlError) in try ControlChannel(path, prompt: prompt) } } catch {
+    private func openControl() throws -> ControlChannel? {
+        do { return try control.map { path throws(ControlError) in try ControlChannel(path) } } catch {
             report.error("--control \(error)")
             throw ExitStatus.wrongInput.exitCode
         }
@@ -161,27 +164,21 @@ struct RunCommand: AsyncParsableCommand {
         json ? DiagnosticReport(printsJSON: true, jsonStream: StandardStreams.reservedOutput) : DiagnosticReport()
     }
 
-    private func makeReporter(
-        _ description: Description, _ variables: [String: String], _ prompt: Prompt?
-    ) -> any RunReporter {
+    private func makeReporter(_ drawsInPlace: Bool, _ prompt: Prompt?) -> any RunReporter {
         if json { return JSONReporter() }
         if quiet { return QuietReporter() }
-        return drawsInPlace(description, variables)
+        return drawsInPlace
             ? LiveReporter(showsMessages: messages, prompt: prompt) : LineReporter(showsMessages: messages)
     }
 
     /// Where a person types commands.
-    private func prompt(_ description: Description, _ variables: [String: String]) -> Prompt? {
-        guard control == "-", !json, !quiet, isatty(STDIN_FILENO) == 1, drawsInPlace(description, variables) else {
-            return nil
-        }
-        return Prompt()
+    private var prompt: Prompt? {
+        control == "-" && !json && !quiet && isatty(STDIN_FILENO) == 1 ? Prompt() : nil
     }
 
-    private func drawsInPlace(_ description: Description, _ variables: [String: String]) -> Bool {
+    private func drawsInPlace(beside writers: StandardOutputWriters) -> Bool {
         // A table that is drawn in place can't share the terminal with frames or checksums.
-        let isShared =
-            isatty(STDOUT_FILENO) == 1 && !StandardOutputWriters(description, variables).diagnostics.isEmpty
+        let isShared = isatty(STDOUT_FILENO) == 1 && !writers.diagnostics.isEmpty
         return Terminal.isCapable(.standardError) && !isShared
     }
 

@@ -2,10 +2,11 @@ import MediaGraph
 
 /// Who is in the sessions of a graph, and what each of them sends, as a line for each session.
 struct SessionRoster {
-    /// By session, in the order of their names, and user.
-    private var sessions: [(node: String, users: [String: Set<String>])] = []
-    /// What stands still, of what is on.
-    private var stalled: Set<[String]> = []
+    /// Whether each stream that is on is stalled, by its kind and user.
+    private typealias Users = [String: [String: Bool]]
+
+    /// In the order of their names.
+    private var sessions: [(node: String, users: Users)] = []
     /// Whom each session reads.
     private var read: [String: [String]] = [:]
 
@@ -21,22 +22,18 @@ struct SessionRoster {
     /// Takes what a session tells of others and of itself; false for anything else.
     mutating func add(_ event: GraphEvent) -> Bool {
         switch event {
-        case .userJoined(let node, let user): change(node) { $0[user] = $0[user] ?? [] }
-        case .userLeft(let node, let user):
-            change(node) { $0[user] = nil }
-            stalled = stalled.filter { !$0.starts(with: [node, user]) }
-        case .userStream(let node, let user, let kind, true): change(node) { $0[user, default: []].insert(kind) }
-        case .userStream(let node, let user, let kind, false):
-            change(node) { $0[user]?.remove(kind) }
-            stalled.remove([node, user, kind])
+        case .userJoined(let node, let user): change(node) { $0[user] = $0[user] ?? [:] }
+        case .userLeft(let node, let user): change(node) { $0[user] = nil }
+        case .userStream(let node, let user, let kind, true): change(node) { $0[user, default: [:]][kind] = false }
+        case .userStream(let node, let user, let kind, false): change(node) { $0[user]?[kind] = nil }
         case .userStalled(let node, let user, let kind, let isStalled):
-            if isStalled { stalled.insert([node, user, kind]) } else { stalled.remove([node, user, kind]) }
+            change(node) { if $0[user]?[kind] != nil { $0[user]?[kind] = isStalled } }
         default: return false
         }
         return true
     }
 
-    private mutating func change(_ node: String, _ body: (inout [String: Set<String>]) -> Void) {
+    private mutating func change(_ node: String, _ body: (inout Users) -> Void) {
         if !sessions.contains(where: { $0.node == node }) {
             sessions.insert((node, [:]), at: sessions.firstIndex { $0.node > node } ?? sessions.endIndex)
         }
@@ -54,9 +51,9 @@ struct SessionRoster {
     }
 
     /// `alice: audio, video (stalled) · bob: share · carol · waiting for dave (nobody of that name is here)`
-    private func text(_ node: String, _ users: [String: Set<String>]) -> String {
+    private func text(_ node: String, _ users: Users) -> String {
         let here = users.sorted { $0.key < $1.key }.map { user, kinds in
-            let streams = kinds.sorted().map { stalled.contains([node, user, $0]) ? "\($0) (stalled)" : $0 }
+            let streams = kinds.sorted { $0.key < $1.key }.map { $0.value ? "\($0.key) (stalled)" : $0.key }
             return streams.isEmpty ? user : "\(user): \(streams.joined(separator: ", "))"
         }
         let missing = (read[node] ?? []).filter { users[$0] == nil }

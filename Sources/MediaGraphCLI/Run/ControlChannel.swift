@@ -7,12 +7,11 @@ struct ControlChannel: Sendable {
     private let descriptor: CInt
     /// As messages call it.
     private let name: String
-    /// Where a person types the lines.
-    private let prompt: Prompt?
+    /// Where a person types the lines, before `listen`.
+    var prompt: Prompt?
 
-    /// `-` is standard input, of a terminal with `prompt`. Throws the system's reason when the file can't be opened.
-    init(_ path: String, prompt: Prompt? = nil) throws(ControlError) {
-        self.prompt = prompt
+    /// `-` is standard input. Throws the system's reason when the file can't be opened.
+    init(_ path: String) throws(ControlError) {
         guard path != "-" else {
             (descriptor, name) = (STDIN_FILENO, "standard input")
             return
