@@ -21,6 +21,18 @@ import Testing
         return losses
     }
 
+    /// JPEG pictures in an AVI, 30 a second.
+    private func movie(pictures: Int) async throws -> String {
+        let path = folder.file("movie.avi")
+        try await Graph(
+            """
+            videotestsrc num-buffers=\(pictures) ! video/x-raw,width=64,height=48,framerate=30/1 ! jpegenc \
+            ! avimux ! filesink location=\(path)
+            """
+        ).run()
+        return path
+    }
+
     @Test("GR-13 a picture that can't be decoded is counted, and the others are shown")
     func undecodable() async throws {
         let pictures = folder.file("p%d.jpg")
@@ -35,13 +47,7 @@ import Testing
 
     @Test("GR-13 a picture of a film that can't be decoded is counted too, of which the decoder tells as of a late one")
     func undecodableInFile() async throws {
-        let path = folder.file("movie.avi")
-        try await Graph(
-            """
-            videotestsrc num-buffers=30 ! video/x-raw,width=64,height=48,framerate=30/1 ! jpegenc \
-            ! avimux ! filesink location=\(path)
-            """
-        ).run()
+        let path = try await movie(pictures: 30)
         var bytes = try Data(contentsOf: URL(filePath: path))
         // The eleventh picture, behind the mark that each begins with.
         var begin = bytes.startIndex
@@ -145,13 +151,7 @@ import Testing
 
     @Test("GR-13 pictures that a late sink has left out, or that a range has, aren't called undecodable")
     func leftOut() async throws {
-        let movie = folder.file("movie.avi")
-        try await Graph(
-            """
-            videotestsrc num-buffers=60 ! video/x-raw,width=64,height=48,framerate=30/1 ! jpegenc \
-            ! avimux ! filesink location=\(movie)
-            """
-        ).run()
+        let movie = try await movie(pictures: 60)
         let play = "filesrc location=\(movie) ! avidemux ! jpegdec name=d"
         let late = try Graph("\(play) ! identity name=i sleep-time=60000 ! fakesink name=s sync=true qos=true")
         try await late.start()
