@@ -13,8 +13,8 @@ public enum GraphEvent: Sendable {
     /// A stream of a user in the session's room, its own too, started or stopped being sent. `kind` is video, videoaux,
     /// audio, share or shareaudio.
     case userStream(node: String, user: String, kind: String, isOn: Bool)
-    /// Nothing has come of a user's video or audio for 2 s, although it is on: its program hangs, say. Or something comes
-    /// again. Of streams that the graph reads.
+    /// A user's `video`, `videoaux` or `audio` stream that the graph reads is on but has sent nothing for 2 s, or for three
+    /// frames if that is longer: its program may be hanging. With `isStalled` false, the stream has resumed.
     case userStalled(node: String, user: String, kind: String, isStalled: Bool)
     /// What the session's own user shares isn't sent while another user's share is on: one shares at a time. Once for each
     /// time; it goes out by itself when the other has stopped.

@@ -134,10 +134,11 @@ final class Room: Sendable {
     }
 
     private func tell(_ key: StreamKey, isOn: Bool) {
-        let members = state.withLock { state in
+        let (members, stream) = state.withLock { state in
             if isOn { state.sending.insert(key) } else { state.sending.remove(key) }
-            return Array(state.members.values)
+            return (Array(state.members.values), state.streams[key]?.stream)
         }
+        stream?.expect(isOn)
         for member in members { member.streamChanged(key, isOn: isOn) }
     }
 
@@ -169,7 +170,10 @@ final class Room: Sendable {
             return (state.link, state.streams(where: { _ in true }))
         }
         left?.link?.stop()
-        for stream in left?.streams ?? [] { stream.end() }
+        for stream in left?.streams ?? [] {
+            stream.end()
+            stream.expect(false)
+        }
     }
 
     // MARK: Streams
@@ -185,7 +189,9 @@ final class Room: Sendable {
         state.withLock { state in
             if let stream = state.streams[key]?.stream { return stream }
             state.streams = state.streams.filter { $0.value.stream != nil }
-            let stream = RoomStream(key, room: name) { [weak self] in self?.requested($0, of: key) }
+            let stream = RoomStream(key, room: name, isExpected: state.sending.contains(key)) { [weak self] in
+                self?.requested($0, of: key)
+            }
             state.streams[key] = StreamReference(stream: stream)
             return stream
         }

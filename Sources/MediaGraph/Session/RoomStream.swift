@@ -14,6 +14,8 @@ final class RoomStream: Sendable {
         /// Why something of it isn't shown, as its readers are told.
         var refusal: String?
         var isOn = false
+        /// The room says that its user sends it.
+        var isExpected: Bool
         var publisher = PublisherReference()
         var keyFrameRequests = KeyFrameRequests()
         /// Its user has heard of a trouble.
@@ -38,12 +40,17 @@ final class RoomStream: Sendable {
     let id: String
     /// What its readers in other processes have got and lost.
     let remoteStatistics = NodeStatistics()
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     /// Called on a reader's thread, with no lock held.
     private let requested: @Sendable (Request) -> Void
 
-    init(_ key: StreamKey, room: String, requested: @escaping @Sendable (Request) -> Void = { _ in }) {
+    /// - Parameter isExpected: whether the room says that its user sends it.
+    init(
+        _ key: StreamKey, room: String, isExpected: Bool = false,
+        requested: @escaping @Sendable (Request) -> Void = { _ in }
+    ) {
+        state = Mutex(State(isExpected: isExpected))
         self.key = key
         self.requested = requested
         id = "\(room)/\(key.user)/\(key.kind.stream.rawValue)"
@@ -55,6 +62,7 @@ final class RoomStream: Sendable {
         reader.join(self)
         state.withLock { state in
             state.readers.append(reader)
+            if state.isExpected { reader.signal(.expected(true)) }
             guard state.isPublished else { return }
             reader.signal(.begin)
             if let format = state.format { reader.signal(.format(format)) }
@@ -113,7 +121,16 @@ final class RoomStream: Sendable {
         state.withLock { state in
             guard !isOther || state.publisher.publisher == nil else { return }
             if state.isOn { state.tell(.status(false)) }
-            state = State(readers: state.readers, count: state.count)
+            state = State(readers: state.readers, isExpected: state.isExpected, count: state.count)
+        }
+    }
+
+    /// The room says whether its user sends it.
+    func expect(_ isExpected: Bool) {
+        state.withLock { state in
+            guard state.isExpected != isExpected else { return }
+            state.isExpected = isExpected
+            state.tell(.expected(isExpected))
         }
     }
 

@@ -64,10 +64,11 @@ enum SessionMessage {
                 ("on", "boolean", "whether it sends"),
             ]),
         MessageDeclaration(
-            stalledName, "Nothing has come of a user's stream for 2 s although it is on, or something comes again",
+            stalledName,
+            "A stream of a user that this session reads is on but has sent nothing for 2 s, or has resumed",
             fields: [
                 ("user", "string", "whose"), ("kind", "string", "video, videoaux or audio"),
-                ("stalled", "boolean", "whether it stands still"),
+                ("stalled", "boolean", "false when it has resumed"),
             ]),
         MessageDeclaration(
             shareRefusedName, "What this user shares isn't sent while another user's share is on",

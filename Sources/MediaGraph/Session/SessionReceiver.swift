@@ -6,7 +6,7 @@ import Synchronization
 /// It is made by `mediasession` and known to no factory. It goes on through its user's leaving and coming back, and never
 /// ends by itself. Frames are as high as downstream wants them, or as they come.
 ///
-/// `@unchecked Sendable`: `shown` and `demand` belong to the streaming thread; the rest is constant or behind locks.
+/// `@unchecked Sendable`: `shown`, `stallWatch` and `demand` belong to the streaming thread; the rest is constant or behind locks.
 final class SessionReceiver: PushSource, @unchecked Sendable {
     /// What downstream has been told.
     private struct Shown {
@@ -30,10 +30,6 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         /// What it has been told of that.
         var isToldOn = false
         var order = FrameOrder()
-        /// It is on, and nothing has come for a while.
-        var isStalled = false
-        /// How long that is, in microseconds.
-        var patience = SessionReceiver.patience
         /// It has asked for a key frame, and none has come since.
         var wantsKeyFrame = false
         /// What has been warned of.
@@ -49,12 +45,13 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         var steady: StreamKey?
     }
 
-    private static let patience: Int64 = 2_000_000
+    /// In microseconds.
     private static let gapInterval: Int64 = 100_000
 
     private let reader = Mutex<StreamReader?>(nil)
     private let names = Mutex(Names(pad: "", sender: ""))
     private var shown = Shown()
+    private var stallWatch = StallWatch()
     /// Running time from which downstream wants a key frame, in nanoseconds; the greatest for never.
     private let keyFrameTime = Atomic<UInt64>(.max)
     /// Counts when the graph goes on: from then on running time is another.
@@ -93,7 +90,7 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
     }
 
     override func stop() -> Bool {
-        shown = Shown()
+        (shown, stallWatch) = (Shown(), StallWatch())
         return true
     }
 
@@ -124,9 +121,10 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         guard let reader = reader.withLock({ $0 }) else { return .endOfStream }
         while true {
             // A stream that is off has gaps to be bridged, and so has one whose sender hangs.
-            switch reader.next(timeout: shown.isOn && !shown.isStalled ? shown.patience : Self.gapInterval) {
+            let isSilent = !shown.isOn || stallWatch.isStalled
+            switch reader.next(timeout: isSilent ? Self.gapInterval : StallWatch.shortestLimit) {
             case .buffer(let next):
-                if shown.isStalled { tellStalled(false) }
+                if stallWatch.arrive(at: Self.now) { tellStalled(false) }
                 if shown.run != runs.load(ordering: .acquiring), let timing = shown.timing { announce(timing) }
                 guard let segment = shown.segment, isInTime(next.buffer.access, segment), !shown.isRefused else {
                     if shown.isRefused { pushGap(inPlaceOf: next.buffer.access) }
@@ -153,9 +151,12 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
                 reader.setDemand(shown.demand)
             case .memoryFull: warnOfLatency()
             case .refusedDownstream: downstreamRefused()
-            case .idle where shown.isOn && !shown.isStalled: tellStalled(true)
-            case .idle: bridge()
-            case .flush: return .flushing
+            case .idle:
+                if stallWatch.check(at: Self.now) { tellStalled(true) }
+                if isSilent { bridge() }
+            case .flush:
+                stallWatch.interrupt()
+                return .flushing
             case .end: return .endOfStream
             }
         }
@@ -212,9 +213,12 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
             shown = Shown(hasBegun: true)
         case .format(let format): announce(format)
         case .timing(let timing): announce(timing)
+        case .expected(let isExpected):
+            // A share sends only when there is something new.
+            guard names.withLock({ $0.steady }) != nil else { break }
+            if isExpected { stallWatch.expect(at: Self.now) } else { stallWatch.stop() }
         case .status(let isOn):
             shown.isOn = isOn
-            shown.isStalled = false
             announceStatus()
         case .refused(let problem): warn(of: problem)
         }
@@ -231,7 +235,7 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
     /// What downstream can't take is this stream's trouble alone: it is said, and the graph goes on without it.
     private func announce(_ format: StreamFormat) {
         shown.format = format
-        shown.patience = max(Self.patience, 3 * (format.frameDuration ?? 0))
+        stallWatch.setPace(format.pace)
         shown.scaler = nil
         let taken = sourcePad.peerCaps()
         // Bins answer ACCEPT_CAPS by their templates, which say more than they take as they are set up.
@@ -333,9 +337,11 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         pushSticky(StreamStatus.event(on: shown.isOn))
     }
 
+    /// Microseconds of the machine's monotonic clock.
+    private static var now: Int64 { Int64(monotonicNanoseconds() / 1000) }
+
     private func tellStalled(_ isStalled: Bool) {
         guard let key = names.withLock({ $0.steady }) else { return }
-        shown.isStalled = isStalled
         element.parent?.post(SessionMessage.stalled(key, isStalled))
     }
 

@@ -28,10 +28,10 @@ final class StreamFormat: Sendable {
         return isKnown ? nil : "this version of GStreamer doesn't know its format: \(caps)"
     }
 
-    /// In microseconds; `nil` where frames have none.
-    var frameDuration: Int64? {
-        guard let rate = caps[0]["framerate", as: Fraction.self], rate.numerator > 0 else { return nil }
-        return Int64(rate.denominator) * 1_000_000 / Int64(rate.numerator)
+    var pace: StallWatch.Pace {
+        guard let mediaType = caps.mediaTypes.first, !mediaType.hasPrefix("audio/") else { return .steady }
+        guard let rate = caps[0]["framerate", as: Fraction.self], rate.numerator > 0 else { return .variable }
+        return .frames(Int64(rate.denominator) * 1_000_000 / Int64(rate.numerator))
     }
 
     /// What downstream is told to have refused.

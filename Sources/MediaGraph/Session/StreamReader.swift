@@ -13,6 +13,8 @@ final class StreamReader: Sendable {
         case format(StreamFormat)
         case timing(StreamTiming)
         case status(Bool)
+        /// The room says whether its user sends it, which is known before anything of it comes.
+        case expected(Bool)
         /// What comes can't be shown, for this reason.
         case refused(String)
 
@@ -25,6 +27,7 @@ final class StreamReader: Sendable {
                 later.contains { if case .begin = $0 { true } else if case .format = $0 { true } else { false } }
             case .timing:
                 later.contains { if case .begin = $0 { true } else if case .timing = $0 { true } else { false } }
+            case .expected: later.contains { if case .expected = $0 { true } else { false } }
             case .refused:
                 later.contains { if case .begin = $0 { true } else if case .refused = $0 { true } else { false } }
             case .status:
@@ -195,7 +198,7 @@ final class StreamReader: Sendable {
             switch signal {
             case .begin: state.coding = Coding()
             case .format(let format): state.coding = Coding(isEncoded: format.isEncoded)
-            case .timing, .status, .refused: break
+            case .timing, .status, .expected, .refused: break
             }
             state.queue.append(signal)
             if state.queue.signalCount > Self.signalBound { state.queue.removeSignals { $0.isOutdated(by: $1) } }

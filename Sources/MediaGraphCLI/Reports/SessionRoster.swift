@@ -81,9 +81,9 @@ struct SessionRoster {
         case .userStream(let node, let user, let kind, let isOn):
             TextWidth.printable("\(node): \(user)'s \(kind) is \(isOn ? "on" : "off")")
         case .userStalled(let node, let user, let kind, true):
-            TextWidth.printable("\(node): nothing comes of \(user)'s \(kind), which is on; does that program hang?")
+            TextWidth.printable("\(node): \(user)'s \(kind) is on but sends nothing; is that program hanging?")
         case .userStalled(let node, let user, let kind, false):
-            TextWidth.printable("\(node): \(user)'s \(kind) comes again")
+            TextWidth.printable("\(node): \(user)'s \(kind) has resumed")
         default: nil
         }
     }

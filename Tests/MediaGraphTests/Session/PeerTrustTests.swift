@@ -170,6 +170,34 @@ import Testing
         #expect(told.count == 1 && told[0].contains(lie.warning), "\(told)")
     }
 
+    @Test("SE-4 a stream that is announced, but of which nothing comes, has stalled; until its first frame")
+    func silent() async throws {
+        let room = "\(#function)"
+        let other = try OtherProcess(room: room)
+        let graph = try Graph("mediasession name=call room=\(room) user=alice  call.video_bob ! fakesink async=false")
+        let told = Log<Bool>()
+        let events = graph.events
+        let reader = Task {
+            for await event in events {
+                if case .userStalled(_, "bob", "video", let isStalled) = event { told.add(isStalled) }
+            }
+        }
+        try await graph.start()
+        #expect(try await other.greet(["bob"]))
+        #expect(try await other.isRead(Self.picture))
+        other.say(.stream(Self.picture, true))
+        #expect(try await eventually { told.all == [true] })
+        other.begin(Self.picture, Self.pictureCaps)
+        #expect(
+            try await eventually {
+                other.send(Self.picture, length: 384)
+                return told.all == [true, false]
+            }, "\(told.all)")
+        await graph.stop()
+        await reader.value
+        other.leave()
+    }
+
     private struct Random: RandomNumberGenerator {
         var state: UInt64
         mutating func next() -> UInt64 {

@@ -158,6 +158,7 @@ import Testing
         case .signal(.format(let format)): return "caps \(format.caps)"
         case .signal(.timing): return "timing"
         case .signal(.status(let isOn)): return isOn ? "on" : "off"
+        case .signal(.expected(let isExpected)): return isExpected ? "expected" : "not expected"
         case .signal(.refused(let problem)): return problem
         case .negotiate: return "negotiate"
         case .memoryFull: return "memory full"

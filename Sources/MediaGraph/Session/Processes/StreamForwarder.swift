@@ -141,7 +141,7 @@ final class StreamForwarder: Sendable {
                 (state.format, state.scaler) = (nil, nil)
                 (state.order, state.behind) = (FrameOrder(), [])
                 message = .begin(stream.key)
-            case .format, .refused: return
+            case .format, .expected, .refused: return
             case .timing(let timing):
                 state.timing = timing
                 message = .latency(stream.key, timing.latency.nanoseconds)
