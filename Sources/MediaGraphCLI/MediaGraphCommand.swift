@@ -31,7 +31,7 @@ struct MediaGraphCommand: AsyncParsableCommand {
         signal(SIGQUIT) { _ in _exit(ExitStatus.stopped(signal: SIGQUIT).number) }
         do {
             try checkSubcommand(CommandLine.arguments.dropFirst())
-            var command = try await asyncParseAsRoot(withoutForeignOptions(CommandLine.arguments.dropFirst()))
+            var command = try await asyncParseAsRoot(keepingPastedOptions(CommandLine.arguments.dropFirst()))
             if var command = command as? any AsyncParsableCommand { try await command.run() } else { try command.run() }
         } catch {
             end(with: error)
@@ -55,7 +55,7 @@ struct MediaGraphCommand: AsyncParsableCommand {
     }
 
     /// A whole `gst-launch-1.0 -e …` that was pasted unquoted has options of its own, which are part of the text here.
-    private static func withoutForeignOptions(_ words: ArraySlice<String>) -> [String] {
+    private static func keepingPastedOptions(_ words: ArraySlice<String>) -> [String] {
         guard let program = words.firstIndex(where: { ShellCommand.isProgram($0[...]) }),
             !words[..<program].contains("--")
         else { return Array(words) }

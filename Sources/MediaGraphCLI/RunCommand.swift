@@ -26,12 +26,12 @@ struct RunCommand: AsyncParsableCommand {
               echo 'set blur.handler=grayscale' | mediagraph run call.pipeline --control -
 
             CONTROL
-              --control reads commands while the graph runs, one a line, from standard
-              input, a file or a FIFO; on a terminal at a prompt:
-              set NODE.PROPERTY=VALUE   changes a property, as a description writes it
-              get NODE.PROPERTY         says what it is
-              help                      says this
-              quit                      ends the streams and the run, as Ctrl-C does
+              --control reads commands while the graph runs, one per line, from a file, a
+              FIFO or standard input (on a terminal, a prompt):
+              set NODE.PROPERTY=VALUE   sets a property, written as in a description
+              get NODE.PROPERTY         shows its value
+              help                      shows this list
+              quit                      ends the streams, then the run, like Ctrl-C
               A preprocessor's handler and options may be set too; another handler takes
               over between two frames, without options. What is refused changes nothing.
 
@@ -83,14 +83,14 @@ struct RunCommand: AsyncParsableCommand {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Play files from this position in the medium on: 10, 2.5, 1m30s. Streams that aren't decoded begin at the key frame before; in MPEG-TS and MPEG-PS the position is an estimate.",
+            "Play files starting at this position: 10, 2.5, 1m30s. Streams that aren't decoded start at the preceding key frame (FLV and fragmented MP4: the next one); in MPEG-TS the position is approximate.",
             valueName: "time"),
         transform: { try CommandDuration(parsing: $0) })
     var from: CommandDuration?
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Play files up to this position in the medium.", valueName: "time"),
+        help: ArgumentHelp("Play files up to this position.", valueName: "time"),
         transform: { try CommandDuration(parsing: $0) })
     var to: CommandDuration?
 
@@ -102,7 +102,7 @@ struct RunCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Read commands while it runs from this file or FIFO, or from standard input (-).", valueName: "file"),
+            "Read commands while it runs, one per line, from this file or FIFO, or from standard input (-; on a terminal, a prompt).", valueName: "file"),
         completion: .file())
     var control: String?
 

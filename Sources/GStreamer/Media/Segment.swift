@@ -87,7 +87,8 @@ public struct Segment: Equatable, @unchecked Sendable {
 }
 
 extension Segment {
-    /// Whether what has this timestamp begins in it: at its end nothing does. True in a segment that doesn't count time.
+    /// Whether a buffer with this timestamp begins in it. The segment's end is no part of it. True in a segment that doesn't
+    /// count time.
     func containsBeginning(_ timestamp: GstClockTime) -> Bool {
         raw.format != GST_FORMAT_TIME || timestamp >= raw.start && (raw.stop == .max || timestamp < raw.stop)
     }

@@ -17,32 +17,25 @@ extension Pad {
     /// Starts counting buffers, before the element handles them, until the pad is freed.
     public func countBuffers() -> BufferCounter {
         let counter = BufferCounter()
-        let types = GST_PAD_PROBE_TYPE_BUFFER.rawValue | GST_PAD_PROBE_TYPE_BUFFER_LIST.rawValue
-        gst_pad_add_probe(
-            pad, GstPadProbeType(rawValue: types),
-            { _, info, context in
-                let isList = info!.pointee.type.rawValue & GST_PAD_PROBE_TYPE_BUFFER_LIST.rawValue != 0
-                let count = isList ? UInt64(gst_buffer_list_length(OpaquePointer(info!.pointee.data))) : 1
-                Unmanaged<BufferCounter>.fromOpaque(context!)._withUnsafeGuaranteedRef { $0.add(count) }
-                return GST_PAD_PROBE_OK
-            }, Unmanaged.passRetained(counter).toOpaque(),
-            { Unmanaged<BufferCounter>.fromOpaque($0!).release() })
+        addProbe(GST_PAD_PROBE_TYPE_BUFFER, GST_PAD_PROBE_TYPE_BUFFER_LIST, holding: counter) { _, info, context in
+            let isList = info!.pointee.type.rawValue & GST_PAD_PROBE_TYPE_BUFFER_LIST.rawValue != 0
+            let count = isList ? UInt64(gst_buffer_list_length(OpaquePointer(info!.pointee.data))) : 1
+            Unmanaged<BufferCounter>.fromOpaque(context!)._withUnsafeGuaranteedRef { $0.add(count) }
+            return GST_PAD_PROBE_OK
+        }
         return counter
     }
 
-    /// The same without those that begin outside of the segment, which a decoder doesn't show.
+    /// Starts counting the buffers that begin in the segment: a decoder shows no others.
     public func countBuffersInSegment() -> BufferCounter {
         let counter = BufferCounter()
-        gst_pad_add_probe(
-            pad, GST_PAD_PROBE_TYPE_BUFFER,
-            { pad, info, context in
-                let begin = info!.pointee.data.assumingMemoryBound(to: GstBuffer.self).pointee.pts
-                if begin == .max || Segment(passing: pad!)?.containsBeginning(begin) == true {
-                    Unmanaged<BufferCounter>.fromOpaque(context!)._withUnsafeGuaranteedRef { $0.add(1) }
-                }
-                return GST_PAD_PROBE_OK
-            }, Unmanaged.passRetained(counter).toOpaque(),
-            { Unmanaged<BufferCounter>.fromOpaque($0!).release() })
+        addProbe(GST_PAD_PROBE_TYPE_BUFFER, holding: counter) { pad, info, context in
+            let begin = info!.pointee.data.assumingMemoryBound(to: GstBuffer.self).pointee.pts
+            if begin == .max || Segment(passing: pad!)?.containsBeginning(begin) == true {
+                Unmanaged<BufferCounter>.fromOpaque(context!)._withUnsafeGuaranteedRef { $0.add(1) }
+            }
+            return GST_PAD_PROBE_OK
+        }
         return counter
     }
 

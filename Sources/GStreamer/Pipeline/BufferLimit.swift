@@ -7,13 +7,10 @@ extension Pad {
     /// that it is over (`GST_FLOW_EOS`). `ended` runs once, on the streaming thread, so it must not stop the pipeline; it gets
     /// the running time at which the last buffer ends, where that is known.
     public func endStream(afterBuffers count: UInt64, _ ended: @escaping @Sendable (ClockTime?) -> Void) {
-        let limit = Unmanaged.passRetained(BufferLimit(count, ended)).toOpaque()
-        let types = GST_PAD_PROBE_TYPE_BUFFER.rawValue | GST_PAD_PROBE_TYPE_BUFFER_LIST.rawValue
-        gst_pad_add_probe(
-            pad, GstPadProbeType(rawValue: types),
-            { pad, info, context in
-                Unmanaged<BufferLimit>.fromOpaque(context!).takeUnretainedValue().probe(pad!, &info!.pointee)
-            }, limit, { Unmanaged<BufferLimit>.fromOpaque($0!).release() })
+        addProbe(GST_PAD_PROBE_TYPE_BUFFER, GST_PAD_PROBE_TYPE_BUFFER_LIST, holding: BufferLimit(count, ended)) {
+            pad, info, context in
+            Unmanaged<BufferLimit>.fromOpaque(context!).takeUnretainedValue().probe(pad!, &info!.pointee)
+        }
     }
 
     /// Drops the buffers that begin at this running time or later; those without a time pass.

@@ -60,13 +60,11 @@ public struct FlowPad {
 extension Pad {
     /// Puts `watch` behind the source pad, for as long as the pad lives.
     public func setFlowWatch(_ watch: FlowWatch) {
-        let types =
-            GST_PAD_PROBE_TYPE_BUFFER.rawValue | GST_PAD_PROBE_TYPE_BUFFER_LIST.rawValue
-            | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM.rawValue
-        gst_pad_add_probe(
-            pad, GstPadProbeType(rawValue: types),
-            { pad, info, context in
-                Unmanaged<FlowWatch>.fromOpaque(context!)._withUnsafeGuaranteedRef { $0.probe(pad!, &info!.pointee) }
-            }, Unmanaged.passRetained(watch).toOpaque(), { Unmanaged<FlowWatch>.fromOpaque($0!).release() })
+        addProbe(
+            GST_PAD_PROBE_TYPE_BUFFER, GST_PAD_PROBE_TYPE_BUFFER_LIST, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM,
+            holding: watch
+        ) { pad, info, context in
+            Unmanaged<FlowWatch>.fromOpaque(context!)._withUnsafeGuaranteedRef { $0.probe(pad!, &info!.pointee) }
+        }
     }
 }

@@ -5,9 +5,9 @@ import Synchronization
 public final class InputExtent: Sendable {
     private let end = Atomic<UInt64>(0)
 
-    /// It has come to the end of its input, or wanted to read beyond, rather than that nobody wanted more. False where the size
-    /// isn't known.
-    public func isWhole(at pad: Pad) -> Bool {
+    /// Whether it has read to the end of its input, or tried to read beyond, rather than stopped before. False where the size
+    /// of the input isn't known.
+    public func isAtEnd(of pad: Pad) -> Bool {
         var size: gint64 = 0
         guard gst_pad_peer_query_duration(pad.pad, GST_FORMAT_BYTES, &size) != 0, size > 0 else { return false }
         return end.load(ordering: .relaxed) >= UInt64(size)
@@ -16,7 +16,7 @@ public final class InputExtent: Sendable {
     public func reset() { end.store(0, ordering: .relaxed) }
 
     fileprivate func passes(_ buffer: UnsafeMutablePointer<GstBuffer>) {
-        // A stream without offsets counts from what has come before.
+        // Without an offset, it follows what came before.
         let offset = UInt64(buffer.pointee.offset)
         let begin = offset == .max ? end.load(ordering: .relaxed) : offset
         end.store(begin + UInt64(gst_buffer_get_size(buffer)), ordering: .relaxed)
@@ -33,23 +33,17 @@ extension Pad {
     /// Starts to measure how far a sink pad's input is read, until the pad is freed.
     public func measureInput() -> InputExtent {
         let extent = InputExtent()
-        let push = GST_PAD_PROBE_TYPE_PUSH.rawValue | GST_PAD_PROBE_TYPE_BUFFER.rawValue
-        gst_pad_add_probe(
-            pad, GstPadProbeType(rawValue: push),
-            { _, info, context in
-                Unmanaged<InputExtent>.fromOpaque(context!)._withUnsafeGuaranteedRef {
-                    $0.passes(gst_pad_probe_info_get_buffer(info))
-                }
-                return GST_PAD_PROBE_OK
-            }, Unmanaged.passRetained(extent).toOpaque(), { Unmanaged<InputExtent>.fromOpaque($0!).release() })
+        addProbe(GST_PAD_PROBE_TYPE_PUSH, GST_PAD_PROBE_TYPE_BUFFER, holding: extent) { _, info, context in
+            Unmanaged<InputExtent>.fromOpaque(context!)._withUnsafeGuaranteedRef {
+                $0.passes(gst_pad_probe_info_get_buffer(info))
+            }
+            return GST_PAD_PROBE_OK
+        }
         // Nothing is blocked: this is how a probe comes before the reading.
-        let pull = GST_PAD_PROBE_TYPE_PULL.rawValue | GST_PAD_PROBE_TYPE_BLOCK.rawValue
-        gst_pad_add_probe(
-            pad, GstPadProbeType(rawValue: pull),
-            { _, info, context in
-                Unmanaged<InputExtent>.fromOpaque(context!)._withUnsafeGuaranteedRef { $0.isAskedFor(info!.pointee) }
-                return GST_PAD_PROBE_PASS
-            }, Unmanaged.passRetained(extent).toOpaque(), { Unmanaged<InputExtent>.fromOpaque($0!).release() })
+        addProbe(GST_PAD_PROBE_TYPE_PULL, GST_PAD_PROBE_TYPE_BLOCK, holding: extent) { _, info, context in
+            Unmanaged<InputExtent>.fromOpaque(context!)._withUnsafeGuaranteedRef { $0.isAskedFor(info!.pointee) }
+            return GST_PAD_PROBE_PASS
+        }
         return extent
     }
 }

@@ -12,7 +12,14 @@ public final class MediaRange: Sendable {
         var held: [Pad: PadProbe] = [:]
         var seeks: [Element: Seek] = [:]
         var cuts: [PadProbe] = []
-        var additions: [PadAdditions] = []
+        var observers: [PadObserver] = []
+    }
+
+    /// Why an element's stream has no parts.
+    public enum Refusal: Sendable {
+        case cantSeek
+        /// Streams come up one by one, and may lie anywhere: a seek at the first would lose the others.
+        case programStream
     }
 
     private enum Seek: Sendable {
@@ -25,17 +32,17 @@ public final class MediaRange: Sendable {
     private let end: ClockTime?
     private let state = Mutex(State())
     private let enqueue: @Sendable (@escaping @Sendable () -> Void) -> Void
-    private let refused: @Sendable (Element) -> Void
+    private let refused: @Sendable (Element, Refusal) -> Void
 
     /// Begins, while the pipeline is in NULL. The pipeline's elements hold the range until `stop()`.
     ///
     /// - Parameters:
     ///   - enqueue: runs a closure on a thread that may block, and isn't a streaming thread.
-    ///   - refused: an element can't seek. On that thread.
+    ///   - refused: an element's stream has no parts. On that thread.
     public init(
         in pipeline: Pipeline, from start: ClockTime?, to end: ClockTime?,
         enqueue: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
-        refused: @escaping @Sendable (Element) -> Void
+        refused: @escaping @Sendable (Element, Refusal) -> Void
     ) {
         self.start = start ?? .zero
         self.end = end
@@ -43,8 +50,8 @@ public final class MediaRange: Sendable {
         self.refused = refused
         for element in pipeline.allElements where !element.isSink {
             for pad in element.pads { hold(pad, of: element) }
-            let additions = PadAdditions(of: element) { [self] pad in hold(pad, of: element) }
-            state.withLock { $0.additions.append(additions) }
+            let observer = PadObserver(of: element) { [self] pad in hold(pad, of: element) }
+            state.withLock { $0.observers.append(observer) }
         }
     }
 
@@ -54,29 +61,25 @@ public final class MediaRange: Sendable {
             defer { state = State(isOver: true) }
             return state
         }
-        for additions in state.additions { additions.stop() }
+        for observer in state.observers { observer.stop() }
         for probe in Array(state.held.values) + state.cuts { probe.remove() }
     }
 
     private func hold(_ pad: Pad, of element: Element) {
         guard pad.direction == .source else { return }
-        let types =
-            GST_PAD_PROBE_TYPE_BLOCK.rawValue | GST_PAD_PROBE_TYPE_BUFFER.rawValue
-            | GST_PAD_PROBE_TYPE_BUFFER_LIST.rawValue
         state.withLock { state in
             guard !state.isOver, state.held[pad] == nil else { return }
             if case .done(let isDecoded) = state.seeks[element] {
                 if !isDecoded { state.cuts.append(pad.cutToSegment()) }
                 return
             }
-            let probe = gst_pad_add_probe(
-                pad.pad, GstPadProbeType(rawValue: types),
-                { pad, _, range in
-                    Unmanaged<MediaRange>.fromOpaque(range!)._withUnsafeGuaranteedRef {
-                        $0.reached(Pad(retaining: pad!))
-                    }
-                }, Unmanaged.passRetained(self).toOpaque(), { Unmanaged<MediaRange>.fromOpaque($0!).release() })
-            state.held[pad] = PadProbe(pad: pad, id: probe)
+            state.held[pad] = pad.addProbe(
+                GST_PAD_PROBE_TYPE_BLOCK, GST_PAD_PROBE_TYPE_BUFFER, GST_PAD_PROBE_TYPE_BUFFER_LIST, holding: self
+            ) { pad, _, range in
+                Unmanaged<MediaRange>.fromOpaque(range!)._withUnsafeGuaranteedRef {
+                    $0.reached(Pad(retaining: pad!))
+                }
+            }
         }
     }
 
@@ -87,6 +90,8 @@ public final class MediaRange: Sendable {
         // Its times are those of an element upstream, which has been sent the seek by now.
         let isFurtherOn = element.pads.contains { $0.direction == .sink && $0.countsTime }
         return state.withLock { state in
+            // Or of one inside, if it is a bin.
+            let isFurtherOn = isFurtherOn || state.seeks.keys.contains { $0.isInside(element) }
             switch isFurtherOn ? .done(isDecoded: true) : state.seeks[element] {
             case nil:
                 state.seeks[element] = .underWay
@@ -102,8 +107,10 @@ public final class MediaRange: Sendable {
 
     private func seek(_ element: Element, by pad: Pad) {
         guard state.withLock({ !$0.isOver }) else { return }
+        if element.factoryName == "mpegpsdemux" { return refused(element, .programStream) }
         // Streams that go on as they are can only begin at a key frame, and then all of them should.
-        let isDecoded = element.pads.allSatisfy { $0.direction == .sink || !$0.isLinked || $0.isDecoded }
+        let isDecoded =
+            element.isDecoded || element.pads.allSatisfy { $0.direction == .sink || !$0.isLinked || $0.isDecoded }
         let position =
             isDecoded
             ? GST_SEEK_FLAG_ACCURATE.rawValue : GST_SEEK_FLAG_KEY_UNIT.rawValue | GST_SEEK_FLAG_SNAP_BEFORE.rawValue
@@ -113,7 +120,7 @@ public final class MediaRange: Sendable {
             end == nil ? GST_SEEK_TYPE_NONE : GST_SEEK_TYPE_SET, end.map { gint64($0.nanoseconds) } ?? -1)
         let sources = element.pads.filter { $0.direction == .source }
         if !isDecoded { state.withLock { $0.cuts += sources.map { $0.cutToSegment() } } }
-        if gst_pad_send_event(pad.pad, event) == 0 { refused(element) }
+        if gst_pad_send_event(pad.pad, event) == 0 { refused(element, .cantSeek) }
         let passing = state.withLock { state in
             state.seeks[element] = .done(isDecoded: isDecoded)
             // Some may have come meanwhile.
@@ -121,6 +128,22 @@ public final class MediaRange: Sendable {
             return waiting.compactMap { state.held.removeValue(forKey: $0) }
         }
         for probe in passing { probe.remove() }
+    }
+}
+
+extension Element {
+    /// The bins around it, from the inside out.
+    private var bins: some Sequence<Element> { sequence(first: self, next: \.parent).dropFirst() }
+
+    fileprivate func isInside(_ bin: Element) -> Bool { bins.contains(bin) }
+
+    /// It decodes, or a bin around it does, with decoders that may be made later.
+    fileprivate var isDecoded: Bool {
+        isDecoder || bins.contains { $0.isDecoder }
+    }
+
+    fileprivate var isDecoder: Bool {
+        factoryName.flatMap(ElementFactoryInfo.find)?.classification.contains("Decoder") == true
     }
 }
 
@@ -135,8 +158,7 @@ extension Pad {
         var seen: Set<Pad> = []
         while let source = open.popLast() {
             guard seen.insert(source).inserted, let sink = source.neighbour, let element = sink.parent else { continue }
-            let info = element.factoryName.flatMap(ElementFactoryInfo.find)
-            if info?.classification.contains("Decoder") == true { return true }
+            if element.isDecoder { return true }
             open += sink.internalLinks
         }
         return false

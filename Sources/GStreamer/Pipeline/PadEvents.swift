@@ -27,42 +27,36 @@ extension Pad {
     /// Tells of events before the pad's element has them, on the thread that sends them. For an element whose class is a
     /// stock one; it holds `body` as long as the pad lives.
     public func watchEvents(_ body: @escaping @Sendable (PassingEvent) -> Void) {
-        let watch = Unmanaged.passRetained(EventWatch(body)).toOpaque()
-        let types = GST_PAD_PROBE_TYPE_EVENT_BOTH.rawValue | GST_PAD_PROBE_TYPE_EVENT_FLUSH.rawValue
-        gst_pad_add_probe(
-            pad, GstPadProbeType(rawValue: types),
-            { _, info, context in
-                if let event = gst_pad_probe_info_get_event(info), let seen = PassingEvent(event) {
-                    Unmanaged<EventWatch>.fromOpaque(context!).takeUnretainedValue().body(seen)
-                }
-                return GST_PAD_PROBE_OK
-            }, watch, { Unmanaged<EventWatch>.fromOpaque($0!).release() })
+        addProbe(GST_PAD_PROBE_TYPE_EVENT_BOTH, GST_PAD_PROBE_TYPE_EVENT_FLUSH, holding: EventWatch(body)) {
+            _, info, context in
+            if let event = gst_pad_probe_info_get_event(info), let seen = PassingEvent(event) {
+                Unmanaged<EventWatch>.fromOpaque(context!).takeUnretainedValue().body(seen)
+            }
+            return GST_PAD_PROBE_OK
+        }
     }
 
     /// Whatever comes by this source pad is one stream, with this ID in place of those that elements make: also where another
     /// element takes over, whose times go on. Once.
     public func setStreamID(_ id: String) {
-        let id = Unmanaged.passRetained(StreamID(id)).toOpaque()
-        gst_pad_add_probe(
-            pad, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM,
-            { pad, info, context in
-                guard let event = gst_pad_probe_info_get_event(info) else { return GST_PAD_PROBE_OK }
-                if event.pointee.type == GST_EVENT_SEGMENT {
-                    // Such as videorate begin anew with each segment: they would fill all the time since it began.
-                    guard Pad.peerHas(event, pad) else { return GST_PAD_PROBE_OK }
-                    // One that is dropped would be tried again with each buffer; this one counts as received.
-                    gst_event_unref(event)
-                    return GST_PAD_PROBE_HANDLED
-                }
-                guard event.pointee.type == GST_EVENT_STREAM_START else { return GST_PAD_PROBE_OK }
-                let renamed = gst_event_new_stream_start(
-                    Unmanaged<StreamID>.fromOpaque(context!).takeUnretainedValue().id)
-                gst_event_set_seqnum(renamed, gst_event_get_seqnum(event))
-                gst_event_set_group_id(renamed, gst_util_group_id_next())
+        addProbe(GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, holding: StreamID(id)) { pad, info, context in
+            guard let event = gst_pad_probe_info_get_event(info) else { return GST_PAD_PROBE_OK }
+            if event.pointee.type == GST_EVENT_SEGMENT {
+                // Such as videorate begin anew with each segment: they would fill all the time since it began.
+                guard Pad.peerHas(event, pad) else { return GST_PAD_PROBE_OK }
+                // One that is dropped would be tried again with each buffer; this one counts as received.
                 gst_event_unref(event)
-                info!.pointee.data = UnsafeMutableRawPointer(renamed)
-                return GST_PAD_PROBE_OK
-            }, id, { Unmanaged<StreamID>.fromOpaque($0!).release() })
+                return GST_PAD_PROBE_HANDLED
+            }
+            guard event.pointee.type == GST_EVENT_STREAM_START else { return GST_PAD_PROBE_OK }
+            let renamed = gst_event_new_stream_start(
+                Unmanaged<StreamID>.fromOpaque(context!).takeUnretainedValue().id)
+            gst_event_set_seqnum(renamed, gst_event_get_seqnum(event))
+            gst_event_set_group_id(renamed, gst_util_group_id_next())
+            gst_event_unref(event)
+            info!.pointee.data = UnsafeMutableRawPointer(renamed)
+            return GST_PAD_PROBE_OK
+        }
     }
 
     /// Whether downstream has been told of just this segment.

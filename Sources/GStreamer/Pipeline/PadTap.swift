@@ -106,14 +106,12 @@ public struct PassingBuffer: ~Copyable {
 extension Pad {
     /// Puts `tap` before the sink pad, for as long as the pad lives.
     public func setTap(_ tap: PadTap) {
-        let types =
-            GST_PAD_PROBE_TYPE_BUFFER.rawValue | GST_PAD_PROBE_TYPE_BUFFER_LIST.rawValue
-            | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM.rawValue | GST_PAD_PROBE_TYPE_EVENT_FLUSH.rawValue
-        gst_pad_add_probe(
-            pad, GstPadProbeType(rawValue: types),
-            { pad, info, context in
-                Unmanaged<PadTap>.fromOpaque(context!)._withUnsafeGuaranteedRef { $0.probe(pad!, &info!.pointee) }
-            }, Unmanaged.passRetained(tap).toOpaque(), { Unmanaged<PadTap>.fromOpaque($0!).release() })
+        addProbe(
+            GST_PAD_PROBE_TYPE_BUFFER, GST_PAD_PROBE_TYPE_BUFFER_LIST, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM,
+            GST_PAD_PROBE_TYPE_EVENT_FLUSH, holding: tap
+        ) { pad, info, context in
+            Unmanaged<PadTap>.fromOpaque(context!)._withUnsafeGuaranteedRef { $0.probe(pad!, &info!.pointee) }
+        }
     }
 
     /// Sets a property that pads of its class are known to have.

@@ -1,15 +1,18 @@
 import CGStreamer
 
-/// Ends a stream of encoded data where its segment ends: demuxers go on to the next key frame, for decoders, which clip what
-/// they get.
+/// Limits a stream of encoded data to its segment. A demuxer sends more than that: up to the next key frame, since the decoder
+/// that it expects clips what it decodes.
 ///
-/// In a stream whose pictures aren't in the order in which they are shown, those before the end may refer to one behind it. The
-/// first that comes goes on too, with what belongs before that; downstream the segment has no end, because muxers would drop it.
+/// Where pictures aren't sent in the order in which they are shown, those in the segment may refer to one behind its end. So the
+/// first picture behind the end is kept, with those that are shown before it. What leaves has a segment without an end, because
+/// a muxer would drop that picture.
 final class SegmentCut {
     // Touched only in the pad's probe, which runs under the pad's stream lock.
     private var last: GstClockTime?
     private var isReordered = false
     private var end: GstClockTime?
+    /// What comes first refers to nothing that was dropped.
+    private var hasBegun = false
 
     fileprivate func keeps(_ buffer: GstBuffer, in segment: GstSegment) -> Bool {
         let time = buffer.pts
@@ -18,14 +21,17 @@ final class SegmentCut {
         if buffer.dts != .max, buffer.dts != time { isReordered = true }
         last = time
         guard time >= segment.start else { return false }
+        // Some demuxers begin the segment behind a key frame: with the next one it begins.
+        hasBegun = hasBegun || buffer.mini_object.flags & GST_BUFFER_FLAG_DELTA_UNIT.rawValue == 0
+        guard hasBegun else { return false }
         if let end { return time < end }
         guard segment.stop != .max, time >= segment.stop else { return true }
         end = isReordered ? time : segment.stop
         return isReordered
     }
 
-    /// What the last segment has ended is nothing to this one.
-    fileprivate func begin() { (last, isReordered, end) = (nil, false, nil) }
+    /// A new segment, for which the last one's end means nothing.
+    fileprivate func begin() { (last, isReordered, end, hasBegun) = (nil, false, nil, false) }
 
     fileprivate static func withoutEnd(_ event: UnsafeMutablePointer<GstEvent>) -> UnsafeMutablePointer<GstEvent> {
         var segment = Segment(event).raw
@@ -37,37 +43,27 @@ final class SegmentCut {
 }
 
 extension Pad {
-    /// Drops the buffers that begin outside of the segment; those without a time pass. For a source pad, before its segment.
+    /// Drops the buffers that begin outside of the segment, but for those that others in it refer to (`SegmentCut`); those
+    /// without a time pass. For a source pad, before its segment comes.
     func cutToSegment() -> PadProbe {
-        let types = GST_PAD_PROBE_TYPE_BUFFER.rawValue | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM.rawValue
-        let probe = gst_pad_add_probe(
-            pad, GstPadProbeType(rawValue: types),
-            { pad, info, context in
-                guard info!.pointee.type.rawValue & GST_PAD_PROBE_TYPE_BUFFER.rawValue != 0 else {
-                    guard let event = gst_pad_probe_info_get_event(info), event.pointee.type == GST_EVENT_SEGMENT else {
-                        return GST_PAD_PROBE_OK
-                    }
-                    Unmanaged<SegmentCut>.fromOpaque(context!)._withUnsafeGuaranteedRef { $0.begin() }
-                    info!.pointee.data = UnsafeMutableRawPointer(SegmentCut.withoutEnd(event))
-                    gst_event_unref(event)
+        addProbe(GST_PAD_PROBE_TYPE_BUFFER, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, holding: SegmentCut()) {
+            pad, info, context in
+            guard info!.pointee.type.rawValue & GST_PAD_PROBE_TYPE_BUFFER.rawValue != 0 else {
+                guard let event = gst_pad_probe_info_get_event(info), event.pointee.type == GST_EVENT_SEGMENT else {
                     return GST_PAD_PROBE_OK
                 }
-                // As the pad's element gave it.
-                guard let segment = Segment(passing: pad!) else { return GST_PAD_PROBE_OK }
-                let buffer = info!.pointee.data.assumingMemoryBound(to: GstBuffer.self)
-                let isKept = Unmanaged<SegmentCut>.fromOpaque(context!)._withUnsafeGuaranteedRef {
-                    $0.keeps(buffer.pointee, in: segment.raw)
-                }
-                return isKept ? GST_PAD_PROBE_OK : GST_PAD_PROBE_DROP
-            }, Unmanaged.passRetained(SegmentCut()).toOpaque(), { Unmanaged<SegmentCut>.fromOpaque($0!).release() })
-        return PadProbe(pad: self, id: probe)
+                Unmanaged<SegmentCut>.fromOpaque(context!)._withUnsafeGuaranteedRef { $0.begin() }
+                info!.pointee.data = UnsafeMutableRawPointer(SegmentCut.withoutEnd(event))
+                gst_event_unref(event)
+                return GST_PAD_PROBE_OK
+            }
+            // As the pad's element gave it.
+            guard let segment = Segment(passing: pad!) else { return GST_PAD_PROBE_OK }
+            let buffer = info!.pointee.data.assumingMemoryBound(to: GstBuffer.self)
+            let isKept = Unmanaged<SegmentCut>.fromOpaque(context!)._withUnsafeGuaranteedRef {
+                $0.keeps(buffer.pointee, in: segment.raw)
+            }
+            return isKept ? GST_PAD_PROBE_OK : GST_PAD_PROBE_DROP
+        }
     }
-}
-
-/// A probe that can be taken away again.
-struct PadProbe: Sendable {
-    let pad: Pad
-    let id: gulong
-
-    func remove() { gst_pad_remove_probe(pad.pad, id) }
 }

@@ -42,13 +42,10 @@ extension Pad {
     /// Starts examining the audio that leaves or enters here, until the pad is freed.
     public func detectSilence() -> SilenceDetector {
         let detector = SilenceDetector()
-        gst_pad_add_probe(
-            pad, GST_PAD_PROBE_TYPE_BUFFER,
-            { pad, info, context in
-                Unmanaged<SilenceDetector>.fromOpaque(context!)._withUnsafeGuaranteedRef { $0.examine(info!, at: pad!) }
-                return GST_PAD_PROBE_OK
-            }, Unmanaged.passRetained(detector).toOpaque(),
-            { Unmanaged<SilenceDetector>.fromOpaque($0!).release() })
+        addProbe(GST_PAD_PROBE_TYPE_BUFFER, holding: detector) { pad, info, context in
+            Unmanaged<SilenceDetector>.fromOpaque(context!)._withUnsafeGuaranteedRef { $0.examine(info!, at: pad!) }
+            return GST_PAD_PROBE_OK
+        }
         return detector
     }
 }

@@ -27,7 +27,7 @@ public final class StreamExtent: Sendable {
         }
         guard let segment = Segment(passing: pad) else { return }
         let time = ClockTime(raw: duration == .max ? begin : begin + duration)
-        // What lasts beyond the segment ends where the segment does.
+        // What lasts beyond the segment counts up to its own beginning.
         guard let end = segment.streamTime(of: time) ?? segment.streamTime(of: ClockTime(raw: begin)) else { return }
         state.withLock { $0.end = max($0.end ?? .zero, end) }
     }
@@ -37,20 +37,17 @@ extension Pad {
     /// Starts to measure the stream of a source pad, until the pad is freed.
     public func measureStream() -> StreamExtent {
         let extent = StreamExtent()
-        let types = GST_PAD_PROBE_TYPE_BUFFER.rawValue | GST_PAD_PROBE_TYPE_BUFFER_LIST.rawValue
-        gst_pad_add_probe(
-            pad, GstPadProbeType(rawValue: types),
-            { pad, info, context in
-                Unmanaged<StreamExtent>.fromOpaque(context!)._withUnsafeGuaranteedRef { extent in
-                    guard info!.pointee.type.rawValue & GST_PAD_PROBE_TYPE_BUFFER_LIST.rawValue != 0 else {
-                        return extent.passes(gst_pad_probe_info_get_buffer(info), at: pad!)
-                    }
-                    let list = gst_pad_probe_info_get_buffer_list(info)
-                    let count = gst_buffer_list_length(list)
-                    if count > 0 { extent.passes(gst_buffer_list_get(list, count - 1), at: pad!) }
+        addProbe(GST_PAD_PROBE_TYPE_BUFFER, GST_PAD_PROBE_TYPE_BUFFER_LIST, holding: extent) { pad, info, context in
+            Unmanaged<StreamExtent>.fromOpaque(context!)._withUnsafeGuaranteedRef { extent in
+                guard info!.pointee.type.rawValue & GST_PAD_PROBE_TYPE_BUFFER_LIST.rawValue != 0 else {
+                    return extent.passes(gst_pad_probe_info_get_buffer(info), at: pad!)
                 }
-                return GST_PAD_PROBE_OK
-            }, Unmanaged.passRetained(extent).toOpaque(), { Unmanaged<StreamExtent>.fromOpaque($0!).release() })
+                let list = gst_pad_probe_info_get_buffer_list(info)
+                let count = gst_buffer_list_length(list)
+                if count > 0 { extent.passes(gst_buffer_list_get(list, count - 1), at: pad!) }
+            }
+            return GST_PAD_PROBE_OK
+        }
         return extent
     }
 }

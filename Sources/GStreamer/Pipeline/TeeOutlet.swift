@@ -10,23 +10,21 @@ extension Element {
     public func requestTeeOutlet() -> Pad? {
         guard let inlet = staticPad("sink") else { return nil }
         let request = TeeRequest()
-        let types =
-            GST_PAD_PROBE_TYPE_BUFFER.rawValue | GST_PAD_PROBE_TYPE_BUFFER_LIST.rawValue
-            | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM.rawValue
-        gst_pad_add_probe(
-            inlet.pad, GstPadProbeType(rawValue: types),
-            { inlet, info, context in
-                // What isn't serialized passes beside the stream, maybe before the inlet has kept what the tee is just sending.
-                if info!.pointee.type.rawValue & GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM.rawValue != 0,
-                    let event = gst_pad_probe_info_get_event(info),
-                    gst_event_type_get_flags(event.pointee.type).rawValue & GST_EVENT_TYPE_SERIALIZED.rawValue == 0
-                {
-                    return GST_PAD_PROBE_OK
-                }
-                let isOver = Unmanaged<TeeRequest>.fromOpaque(context!).takeUnretainedValue().isOver.withLock { $0 }
-                Pad.completeOutlets(behind: inlet!)
-                return isOver ? GST_PAD_PROBE_REMOVE : GST_PAD_PROBE_OK
-            }, Unmanaged.passRetained(request).toOpaque(), { Unmanaged<TeeRequest>.fromOpaque($0!).release() })
+        inlet.addProbe(
+            GST_PAD_PROBE_TYPE_BUFFER, GST_PAD_PROBE_TYPE_BUFFER_LIST, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM,
+            holding: request
+        ) { inlet, info, context in
+            // What isn't serialized passes beside the stream, maybe before the inlet has kept what the tee is just sending.
+            if info!.pointee.type.rawValue & GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM.rawValue != 0,
+                let event = gst_pad_probe_info_get_event(info),
+                gst_event_type_get_flags(event.pointee.type).rawValue & GST_EVENT_TYPE_SERIALIZED.rawValue == 0
+            {
+                return GST_PAD_PROBE_OK
+            }
+            let isOver = Unmanaged<TeeRequest>.fromOpaque(context!).takeUnretainedValue().isOver.withLock { $0 }
+            Pad.completeOutlets(behind: inlet!)
+            return isOver ? GST_PAD_PROBE_REMOVE : GST_PAD_PROBE_OK
+        }
         return request.isOver.withLock { isOver in
             isOver = true
             return requestPad("src_%u")

@@ -124,7 +124,11 @@ public enum ElementClass {
         }
         for template in declaration.padTemplates { gst_element_class_add_pad_template(element, template.make()) }
         element.pointee.change_state = { element, change in
-            ElementClass.implementation(of: element!).changeState(StateChange(change)).raw
+            let implementation = ElementClass.implementation(of: element!)
+            if change == GST_STATE_CHANGE_NULL_TO_READY, implementation.failsForRefusals() {
+                return GST_STATE_CHANGE_FAILURE
+            }
+            return implementation.changeState(StateChange(change)).raw
         }
         if declaration.padTemplates.contains(where: { $0.presence == .request }) {
             element.pointee.request_new_pad = { element, template, name, _ in
@@ -178,10 +182,12 @@ public enum ElementClass {
             case .untilInitialized, .untilReady, .always: break
             }
             try property.write?(implementation, Value(copying: value))
+            implementation.forgetRefusal(of: property.name)
         } catch {
             // In this order: whoever hears the warning may set other properties from there.
             if !PropertyRefusal.isQuiet(object) {
-                implementation.postWarning(.settings, "\(property.name) keeps its value: \(error.reason)")
+                let isAwaited = PropertyRefusal.isAwaited(object)
+                implementation.tellRefusal(of: property.name, error.reason, isAwaited: isAwaited)
             }
             PropertyRefusal.leave(error.reason, on: object)
         }

@@ -13,6 +13,10 @@ enum PropertyRefusal {
         g_quark_from_string("mediagraph-property-quiet-\(UInt(bitPattern: g_thread_self()))")
     }
 
+    private static var awaitedQuark: GQuark {
+        g_quark_from_string("mediagraph-property-awaited-\(UInt(bitPattern: g_thread_self()))")
+    }
+
     /// Runs `body`, which sets a property of `element`: a refusal is left for the caller, and no warning posted.
     static func quietly<R>(_ element: Element, _ body: () throws(PropertyError) -> R) throws(PropertyError) -> R {
         let object = element.raw.assumingMemoryBound(to: GObject.self)
@@ -27,6 +31,11 @@ enum PropertyRefusal {
         g_object_get_qdata(object.assumingMemoryBound(to: GObject.self), quietQuark) != nil
     }
 
+    /// Whether this thread's caller gets the refusal, rather than setting the property by GObject's functions.
+    static func isAwaited(_ object: UnsafeMutableRawPointer) -> Bool {
+        g_object_get_qdata(object.assumingMemoryBound(to: GObject.self), awaitedQuark) != nil
+    }
+
     /// Called by the element that refuses.
     static func leave(_ reason: String, on object: UnsafeMutableRawPointer) {
         g_object_set_qdata_full(object.assumingMemoryBound(to: GObject.self), quark, g_strdup(reason), { g_free($0) })
@@ -36,8 +45,11 @@ enum PropertyRefusal {
     static func during(_ element: Element, _ body: () -> Void) -> String? {
         let object = element.raw.assumingMemoryBound(to: GObject.self)
         let quark = quark
+        let awaited = awaitedQuark
         g_object_set_qdata(object, quark, nil)
+        g_object_set_qdata(object, awaited, UnsafeMutableRawPointer(object))
         body()
+        g_object_set_qdata(object, awaited, nil)
         guard let reason = g_object_steal_qdata(object, quark) else { return nil }
         return takeString(reason.assumingMemoryBound(to: CChar.self))
     }

@@ -19,13 +19,13 @@ public protocol PropertyValue: ValueConvertible {
     ) -> UnsafeMutablePointer<GParamSpec>
     /// As it is written in a description.
     var text: String { get }
-    /// What is said of a value that is none of its.
-    static var expectation: String { get }
+    /// Why a value that isn't of this type is refused: "expected …".
+    static var refusal: String { get }
 }
 
 extension PropertyValue {
     public var text: String { "\(self)" }
-    public static var expectation: String { "it takes a \(Self.self)" }
+    public static var refusal: String { "expected a value of type \(Self.self)" }
 }
 
 extension Bool: PropertyValue {
@@ -65,12 +65,12 @@ extension String: PropertyValue {
     public var text: String { self }
 }
 
-/// A type whose values are text to GObject, which takes any: the element refuses what is none.
-public protocol TextualProperty: PropertyValue {
+/// A type whose values are strings to GObject, which takes any of them; the element refuses those that are no such value.
+public protocol PropertyString: PropertyValue {
     init?(text: String)
 }
 
-extension TextualProperty {
+extension PropertyString {
     public static var gtype: GType { String.gtype }
 
     public static func specification(

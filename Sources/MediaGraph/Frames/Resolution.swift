@@ -44,7 +44,7 @@ public struct Resolution: Sendable, Hashable, RawRepresentable {
         self.init(height: height)
     }
 
-    static let expected = "native, 90p, 180p, 360p, 720p, 1080p, or any other number of lines such as 480p"
+    static let expected = "native, 90p, 180p, 360p, 720p, 1080p, or another number of lines from 1p to 32767p, such as 480p"
 
     /// From what crosses between copies of the code; throws where it is none.
     init(checking number: Int32) throws(MediaGraphError) {
@@ -72,7 +72,7 @@ public struct Resolution: Sendable, Hashable, RawRepresentable {
     }
 }
 
-extension Resolution: TextualProperty {
-    public static var expectation: String { "it takes \(expected)" }
+extension Resolution: PropertyString {
+    public static var refusal: String { "expected \(expected)" }
     public var text: String { self == .native ? "native" : "\(rawValue)p" }
 }

@@ -1,8 +1,8 @@
 import GStreamer
 import Synchronization
 
-/// What is counted and measured at the pads of a graph's stock elements, in each run anew: what comes into sinks, whose own
-/// statistics begin anew with each segment, and what gets lost in elements that don't report it themselves.
+/// Counts and measures, in each run anew, what passes the pads of a graph's stock elements: the buffers that arrive at sinks,
+/// whose own statistics restart with each segment, and losses that an element doesn't report itself.
 final class StreamWatch: Sendable {
     private struct Decoder: Sendable {
         let received: BufferCounter
@@ -14,7 +14,7 @@ final class StreamWatch: Sendable {
     private struct Demuxer: Sendable {
         let input: InputExtent
         /// Pads that come while it runs.
-        var additions: PadAdditions?
+        var observer: PadObserver?
         var streams: [Pad: StreamExtent] = [:]
     }
 
@@ -45,7 +45,7 @@ final class StreamWatch: Sendable {
         for element in pipeline.allElements { watch(element) }
     }
 
-    /// Also one that comes while the graph runs. Again for one that is watched: nothing.
+    /// Also for one that is made while the graph runs. Does nothing for one that is watched.
     func watch(_ element: Element) {
         guard !element.isBin else { return }
         if element.isSink { return watchSink(element) }
@@ -85,8 +85,8 @@ final class StreamWatch: Sendable {
             self?.state.withLock { $0.demuxers[element]?.streams[pad] = pad.measureStream() }
         }
         for pad in element.pads { measure(pad) }
-        let additions = PadAdditions(of: element, measure)
-        state.withLock { $0.demuxers[element]?.additions = additions }
+        let observer = PadObserver(of: element, measure)
+        state.withLock { $0.demuxers[element]?.observer = observer }
     }
 
     /// A decoder has left out a late picture.
@@ -117,7 +117,7 @@ final class StreamWatch: Sendable {
             }
             return gone
         }
-        for demuxer in gone.values { demuxer.additions?.stop() }
+        for demuxer in gone.values { demuxer.observer?.stop() }
     }
 }
 
@@ -141,7 +141,7 @@ extension StreamWatch {
     func truncations(of pipeline: Pipeline) -> [StreamLoss] {
         let demuxers = state.withLock { $0.demuxers }
         return pipeline.allElements.compactMap { element in
-            guard let demuxer = demuxers[element], element.staticPad("sink").map(demuxer.input.isWhole) == true,
+            guard let demuxer = demuxers[element], element.staticPad("sink").map(demuxer.input.isAtEnd) == true,
                 demuxer.streams.values.allSatisfy(\.isTimed),
                 let end = demuxer.streams.values.compactMap(\.end).max(), let duration = element.duration,
                 duration > end, duration.seconds - end.seconds > max(0.25, 0.02 * duration.seconds)

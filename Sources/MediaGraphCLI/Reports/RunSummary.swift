@@ -181,8 +181,8 @@ struct RunFailure: Sendable {
         """
 
     private static let encoderNeeds = """
-        ; in 4:2:0 it needs an even width and height of at least 16 (`videoscale ! video/x-raw,width=640,height=360` \
-        before it), and from option-string only what x264 knows
+        ; 4:2:0 needs an even width and height of at least 16 (put `videoscale ! video/x-raw,width=640,height=360` \
+        before it), and option-string may hold only x264 options
         """
 
     init(_ error: GraphError, formatConflict: String? = nil) {

@@ -12,10 +12,10 @@ enum ControlCommand: Equatable {
     static let quitWord = "quit"
 
     static let usage = """
-        set NODE.PROPERTY=VALUE   changes a property, as a description writes it
-        get NODE.PROPERTY         says what it is
-        help                      says this
-        quit                      ends the streams and the run, as Ctrl-C does
+        set NODE.PROPERTY=VALUE   sets a property, written as in a description
+        get NODE.PROPERTY         shows its value
+        help                      shows this list
+        quit                      ends the streams, then the run, like Ctrl-C
         """
 
     /// `nil` for an empty line, and for one that begins with `#`.

@@ -6,8 +6,8 @@ struct PromptLine: Sendable {
     private var pending: [UInt8] = []
     private var escape: [UInt8] = []
     private var history: [String] = []
-    /// The place in `history`; behind its last line is the new one.
-    private var place = 0
+    /// Of the line shown in `history`; past its end is the new one.
+    private var index = 0
 
     static let longest = 1 << 12
 
@@ -15,10 +15,7 @@ struct PromptLine: Sendable {
     enum Event: Equatable { case line(String), endOfInput }
 
     mutating func type(_ byte: UInt8) -> Event? {
-        guard escape.isEmpty, byte != 0x1B else {
-            continueEscape(byte)
-            return nil
-        }
+        if !escape.isEmpty || byte == 0x1B, isPartOfEscape(byte) { return nil }
         switch byte {
         case UInt8(ascii: "\n"), UInt8(ascii: "\r"): return submit()
         case 0x04: return text.isEmpty ? .endOfInput : nil
@@ -36,7 +33,7 @@ struct PromptLine: Sendable {
     private mutating func submit() -> Event {
         let line = text
         if !line.isEmpty, history.last != line { history.append(line) }
-        place = history.count
+        index = history.count
         text = ""
         pending = []
         return .line(line)
@@ -53,23 +50,26 @@ struct PromptLine: Sendable {
         }
     }
 
-    /// `ESC [ … letter` or `ESC O letter`.
-    private mutating func continueEscape(_ byte: UInt8) {
+    /// Takes `ESC [ … letter` and `ESC O letter`. False for any other key behind a lone Esc, which counts by itself.
+    private mutating func isPartOfEscape(_ byte: UInt8) -> Bool {
+        guard escape.count != 1 || byte == UInt8(ascii: "[") || byte == UInt8(ascii: "O") else {
+            escape = byte == 0x1B ? escape : []
+            return byte == 0x1B
+        }
         escape.append(byte)
-        guard escape.count > 1 else { return }
-        let isIntroducer = escape.count == 2 && [UInt8(ascii: "["), UInt8(ascii: "O")].contains(byte)
-        guard !isIntroducer, !(0x20..<0x40).contains(byte) else { return }
+        guard escape.count > 2, !(0x20..<0x40).contains(byte) else { return true }
         switch byte {
-        case UInt8(ascii: "A"): recall(place - 1)
-        case UInt8(ascii: "B"): recall(place + 1)
+        case UInt8(ascii: "A"): recall(index - 1)
+        case UInt8(ascii: "B"): recall(index + 1)
         default: break
         }
         escape = []
+        return true
     }
 
     private mutating func recall(_ wanted: Int) {
         guard (0...history.count).contains(wanted) else { return }
-        place = wanted
+        index = wanted
         text = wanted == history.count ? "" : history[wanted]
     }
 }

@@ -37,7 +37,10 @@ import Testing
         #expect(type(up + up + up, &line) == [] && line.text == "one")
         #expect(type(down + "!", &line) == [] && line.text == "two!")
         #expect(type(down + down, &line) == [] && line.text == "")
-        #expect(type("a\u{1B}[1;5Cb\u{1B}[3~c\u{1B}OPd\n", &line) == [.line("abcd")])
+        // A lone Esc does nothing, whatever is typed next.
+        #expect(type("x\u{1B}y\u{1B}\u{1B}z\u{1B}\n", &line) == [.line("xyz")])
+        #expect(type("one\u{1B}\u{1B}[A", &line) == [] && line.text == "xyz")
+        #expect(type("\u{15}a\u{1B}[1;5Cb\u{1B}[3~c\u{1B}OPd\n", &line) == [.line("abcd")])
     }
 
     @Test("GR-10 a line that is wider than the window shows its end")

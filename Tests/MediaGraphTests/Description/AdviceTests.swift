@@ -23,7 +23,7 @@ import Testing
     func shellCommand(text: String, hint: String) {
         let found = Description(text).diagnose()
         #expect(found.map(\.hint) == [hint])
-        #expect(found.first?.message == "this is a shell command; a description begins behind its options")
+        #expect(found.first?.message == "this is a shell command; keep only what follows its options")
     }
 
     @Test("GR-2 an element whose name begins as a program's does isn't a command")

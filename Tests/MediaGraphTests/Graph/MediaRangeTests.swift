@@ -57,11 +57,14 @@ import Testing
     @Test(
         "GR-3 a part of a file is exact to the frame, and no node receives anything else",
         // Not Matroska, whose times are rounded to milliseconds: the frame before may last into the part.
-        arguments: ["decodebin", "qtdemux ! h264parse ! avdec_h264"])
+        arguments: [
+            "filesrc location=MOVIE ! decodebin", "filesrc location=MOVIE ! decodebin3",
+            "uridecodebin3 uri=file://MOVIE", "filesrc location=MOVIE ! qtdemux ! h264parse ! avdec_h264",
+        ])
     func part(decoder: String) async throws {
         let path = try await movie("mp4mux")
         let text =
-            "filesrc location=\(path) ! \(decoder) ! videoconvert ! preprocessor name=mark ! rawdatapipe name=frames"
+            "\(decoder.replacing("MOVIE", with: path)) ! videoconvert ! preprocessor name=mark ! rawdatapipe name=frames"
         let part = try await times(text, from: 1.5, to: 2)
         #expect(part.count == 15 && part.first == 1.5, "\(part)")
         let rest = try await times(text, from: 2.5, to: nil)
@@ -109,8 +112,8 @@ import Testing
             // Stopped by nobody.
             try await graph.start()
             _ = try await graph.waitUntilEnd()
-            part = graph.playedPart
-            #expect(graph.playedPart.isLimited)
+            part = graph.playRange
+            #expect(graph.playRange.isLimited)
         }
         #expect(try await eventually { part == nil })
     }
@@ -153,7 +156,38 @@ import Testing
             .compactMap { $0.split(whereSeparator: { $0 == " " || $0 == "," }).last }
     }
 
-    @Test("GR-3 streams that aren't decoded begin together at the key frame before, and end together")
+    @Test("GR-3 a part of a fragmented MP4 that isn't decoded begins with a key frame")
+    func fragmented() async throws {
+        let path = try await movie("mp4mux fragment-duration=500")
+        let graph = try Graph(
+            """
+            filesrc location=\(path) ! qtdemux name=d ! h264parse ! rawdatapipe name=encoded buffer-type=encoded
+            d.audio_0 ! fakesink sync=false
+            """)
+        try graph.setMediaRange(from: ClockTime(nanoseconds: 1_300_000_000))
+        let frames = Log<(isKeyframe: Bool, seconds: Double?)>()
+        try graph.rawDataPipe("encoded").receiveEncoded { frames.add(($0.isKeyframe, $0.streamTime?.seconds)) }
+        try await graph.run()
+        #expect(frames.all.first?.isKeyframe == true && frames.all.first?.seconds == 2)
+        #expect(frames.all.count == 30, "\(frames.all.count)")
+    }
+
+    @Test("GR-3 an MPEG program stream has no parts outside of decodebin: the run says so, and what to do")
+    func programStream() async throws {
+        let path = folder.file("movie.mpg")
+        try await Graph(
+            """
+            videotestsrc num-buffers=90 ! video/x-raw,width=64,height=48,framerate=30/1,format=I420 ! x264enc ! h264parse
+            ! mpegpsmux ! filesink location=\(path)
+            """
+        ).run()
+        let graph = try Graph("filesrc location=\(path) ! mpegpsdemux name=d ! fakesink")
+        try graph.setMediaRange(from: ClockTime(nanoseconds: 1_000_000_000))
+        let error = await #expect(throws: GraphError.self) { try await graph.run() }
+        #expect("\(try #require(error))".contains("use decodebin, or remux the file first"), "\(error!)")
+    }
+
+    @Test("GR-3 streams that aren't decoded begin together at the preceding key frame, and end together")
     func remuxed() async throws {
         let path = try await movie("mp4mux")
         let output = folder.file("part.mp4")

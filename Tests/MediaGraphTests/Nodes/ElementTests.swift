@@ -135,6 +135,40 @@ import Testing
         #expect(child.errors.contains("handler count, format I420, native"))
     }
 
+    @Test(
+        "EL-4 a value that a property refuses ends a stock program, which is told why",
+        .disabled(if: Sanitizer.isAny, Sanitizer.stockPrograms))
+    func refusedValue() throws {
+        let child = try ChildProcess.run(
+            "gst-launch-1.0",
+            [
+                "--gst-plugin-path=\(ChildProcess.buildFolder.path)", "videotestsrc", "num-buffers=1", "!", "rawdatapipe",
+                "resolution=auto",
+            ],
+            environment: [
+                "GST_REGISTRY": ChildProcess.buildFolder.appendingPathComponent("test-registry-2.bin").path,
+                "G_DEBUG": "fatal_warnings",
+            ])
+        #expect(child.status != 0)
+        #expect(child.errors.contains("resolution has refused its value: expected native, 90p"), "\(child.errors)")
+    }
+
+    @Test("EL-4 a value that an element refused matters until another is set")
+    func refusedValueReplaced() throws {
+        let pipeline = try Pipeline(parsing: "videotestsrc ! rawdatapipe name=pipe resolution=auto")
+        #expect(pipeline.setState(.ready) == .failure)
+        _ = pipeline.setState(.null)
+        let pipe = try #require(pipeline.element(named: "pipe"))
+        try pipe.setProperty("resolution", to: "480p")
+        #expect(pipeline.setState(.ready) == .success)
+        _ = pipeline.setState(.null)
+        // A caller who gets the refusal knows of it.
+        let element = try #require(Element(factory: "rawdatapipe"))
+        #expect(throws: PropertyError.self) { try element.setProperty("resolution", to: "auto") }
+        #expect(element.setState(.ready) == .success)
+        _ = element.setState(.null)
+    }
+
     @Test("EL-4 GST_DEBUG_DUMP_DOT_DIR's picture has the nodes")
     func dot() async throws {
         let graph = try Graph("videosource name=camera ! preprocessor ! rawdatapipe name=frames")

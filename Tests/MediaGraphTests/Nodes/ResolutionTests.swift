@@ -67,7 +67,8 @@ import Testing
         let error = #expect(throws: PropertyError.self) { try graph.rawDataPipe("p").set("resolution", parsing: "480") }
         #expect(
             "\(try #require(error))".contains(
-                "it takes native, 90p, 180p, 360p, 720p, 1080p, or any other number of lines such as 480p"), "\(error!)"
+                "expected native, 90p, 180p, 360p, 720p, 1080p, or another number of lines from 1p to 32767p, such as 480p"
+            ), "\(error!)"
         )
     }
 

@@ -36,7 +36,7 @@ package enum ShellCommand {
         let offsets = [range.lowerBound, range.upperBound].map { text.utf8.distance(from: text.startIndex, to: $0) }
         return Problem(
             place: .expanded(offsets[0]..<offsets[1]),
-            message: "this is a shell command; a description begins behind its options",
+            message: "this is a shell command; keep only what follows its options",
             hint: "leave out `\(left)`\(quotes)")
     }
 

@@ -1,7 +1,7 @@
 import CGStreamer
 
 /// The pads that an element makes while it runs (`pad-added`).
-public final class PadAdditions: Sendable {
+public final class PadObserver: Sendable {
     private let element: Element
     private let handler: gulong
 

@@ -1,0 +1,26 @@
+import CGStreamer
+
+/// A probe that can be taken away again.
+struct PadProbe: Sendable {
+    let pad: Pad
+    let id: gulong
+
+    /// Once.
+    func remove() { gst_pad_remove_probe(pad.pad, id) }
+}
+
+extension Pad {
+    /// Has `callback` called with what passes, on the thread that brings it, until the probe is removed or the pad is freed.
+    /// The probe holds `context`, which the callback gets as its last argument.
+    @discardableResult
+    func addProbe(
+        _ types: GstPadProbeType..., holding context: sending some AnyObject,
+        _ callback: @escaping GstPadProbeCallback
+    ) -> PadProbe {
+        let id = gst_pad_add_probe(
+            pad, GstPadProbeType(rawValue: types.reduce(0) { $0 | $1.rawValue }), callback,
+            Unmanaged<AnyObject>.passRetained(context).toOpaque(),
+            { Unmanaged<AnyObject>.fromOpaque($0!).release() })
+        return PadProbe(pad: self, id: id)
+    }
+}
