@@ -102,7 +102,8 @@ struct RunCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Read commands while it runs, one per line, from this file or FIFO, or from standard input (-; on a terminal, a prompt).", valueName: "file"),
+            "Read commands while it runs, one per line, from this file or FIFO, or from standard input (-; on a terminal, a prompt).",
+            valueName: "file"),
         completion: .file())
     var control: String?
 

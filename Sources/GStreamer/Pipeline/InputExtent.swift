@@ -5,11 +5,13 @@ import Synchronization
 public final class InputExtent: Sendable {
     private let end = Atomic<UInt64>(0)
 
-    /// Whether it has read to the end of its input, or tried to read beyond, rather than stopped before. False where the size
-    /// of the input isn't known.
+    /// Whether it has read to the end of its input, or tried to read beyond, rather than stopped before. Where the size isn't
+    /// known, as of a pipe, end-of-stream says so.
     public func isAtEnd(of pad: Pad) -> Bool {
         var size: gint64 = 0
-        guard gst_pad_peer_query_duration(pad.pad, GST_FORMAT_BYTES, &size) != 0, size > 0 else { return false }
+        guard gst_pad_peer_query_duration(pad.pad, GST_FORMAT_BYTES, &size) != 0, size > 0 else {
+            return pad.hasEnded
+        }
         return end.load(ordering: .relaxed) >= UInt64(size)
     }
 

@@ -5,7 +5,8 @@ extension Pad {
     /// Answers the question of that name where it comes to this sink pad from upstream. On the thread that asks.
     public func answer(_ question: String, _ body: @escaping @Sendable () -> [(String, any ValueConvertible)]) {
         addProbe(
-            GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM, GST_PAD_PROBE_TYPE_PUSH, holding: Answer(question, body)) { _, info, context in
+            GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM, GST_PAD_PROBE_TYPE_PUSH, holding: Answer(question, body)
+        ) { _, info, context in
             let answer = Unmanaged<Answer>.fromOpaque(context!).takeUnretainedValue()
             guard let query = gst_pad_probe_info_get_query(info), answer.give(to: query) else {
                 return GST_PAD_PROBE_OK

@@ -182,12 +182,16 @@ public enum ElementClass {
             case .untilInitialized, .untilReady, .always: break
             }
             try property.write?(implementation, Value(copying: value))
-            implementation.forgetRefusal(of: property.name)
+            implementation.forgetRefusal(for: property.name)
         } catch {
+            if implementation.isInNull, !PropertyRefusal.isAwaited(object) {
+                let value = Value(copying: value)
+                let text = String(value) ?? value.serialized ?? ""
+                implementation.remember(refusalOf: text, for: property.name, error.reason)
+            }
             // In this order: whoever hears the warning may set other properties from there.
             if !PropertyRefusal.isQuiet(object) {
-                let isAwaited = PropertyRefusal.isAwaited(object)
-                implementation.tellRefusal(of: property.name, error.reason, isAwaited: isAwaited)
+                implementation.postWarning(.settings, "\(property.name) keeps its value: \(error.reason)")
             }
             PropertyRefusal.leave(error.reason, on: object)
         }

@@ -20,8 +20,8 @@ public struct ElementInstance: Sendable {
 /// `SettingsStore` and its state behind a lock of its own; here is only the instance's address, which never changes.
 open class ElementImplementation: @unchecked Sendable {
     public let instance: ElementInstance
-    /// Why values were refused that nobody has been told of, by property.
-    private let untoldRefusals = Mutex<[String: String]>([:])
+    /// The values that were refused, and why, by property.
+    private let refusals = Mutex<[String: String]>([:])
 
     open class var declaration: ElementDeclaration {
         preconditionFailure("\(self) declares nothing")
@@ -89,32 +89,19 @@ open class ElementImplementation: @unchecked Sendable {
 
     // MARK: Refused values
 
-    /// Tells that a property has refused a value: with a warning, or, where the element has no bus yet and the caller
-    /// doesn't get the refusal, when the element starts.
-    func tellRefusal(of property: String, _ reason: String, isAwaited: Bool) {
-        guard hasBus else {
-            if !isAwaited { untoldRefusals.withLock { $0[property] = reason } }
-            return
-        }
-        postWarning(.settings, "\(property) keeps its value: \(reason)")
+    /// A property has refused a value that was set by GObject's functions, whose caller isn't told: as by `gst-launch-1.0`,
+    /// before the element has a bus for a warning.
+    func remember(refusalOf value: String, for property: String, _ reason: String) {
+        refusals.withLock { $0[property] = "\(property)=\(value) was refused: \(reason)" }
     }
 
-    private var hasBus: Bool {
-        let object = UnsafeMutableRawPointer(instance.element).assumingMemoryBound(to: GstObject.self)
-        g_mutex_lock(&object.pointee.lock)
-        defer { g_mutex_unlock(&object.pointee.lock) }
-        return instance.element.pointee.bus != nil
-    }
+    func forgetRefusal(for property: String) { refusals.withLock { $0[property] = nil } }
 
-    func forgetRefusal(of property: String) { untoldRefusals.withLock { $0[property] = nil } }
-
-    /// The element doesn't start as it was told to, so it doesn't start at all: `gst-launch-1.0` sets what a description
-    /// says before the element has a bus. Goes on until each such property has been set to a value that it takes.
+    /// An element that can't be as it was told to be doesn't start. True, with an error on the bus, until each of those
+    /// properties has been set to a value that it takes.
     func failsForRefusals() -> Bool {
-        let refusals = untoldRefusals.withLock { $0 }
-        for (property, reason) in refusals.sorted(by: { $0.key < $1.key }) {
-            postError(.settings, "\(property) has refused its value: \(reason)")
-        }
+        let refusals = refusals.withLock { $0.values.sorted() }
+        for refusal in refusals { postError(.settings, "\(name): \(refusal)") }
         return !refusals.isEmpty
     }
 

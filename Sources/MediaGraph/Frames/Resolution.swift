@@ -44,7 +44,8 @@ public struct Resolution: Sendable, Hashable, RawRepresentable {
         self.init(height: height)
     }
 
-    static let expected = "native, 90p, 180p, 360p, 720p, 1080p, or another number of lines from 1p to 32767p, such as 480p"
+    static let expected =
+        "native, 90p, 180p, 360p, 720p, 1080p, or another number of lines from 1p to 32767p, such as 480p"
 
     /// From what crosses between copies of the code; throws where it is none.
     init(checking number: Int32) throws(MediaGraphError) {

@@ -76,8 +76,6 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
     }
 
     private let state = Mutex(State())
-    /// Of names that were given and can't be, by the property.
-    private let refusals = Mutex<[String: String]>([:])
 
     static let log = DebugCategory("mediasession", "MediaGraph media session")
 
@@ -145,9 +143,8 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
     func validate(_ proposed: Settings, changing property: String) throws(PropertyRefused) {
         guard property == "room" || property == "user" else { return }
         let name = property == "room" ? proposed.room : proposed.user
-        let refusal = property == "user" && name.isEmpty ? nil : Self.refusal(ofName: name)
-        refusals.withLock { $0[property] = refusal.map { "\(property) \"\(name)\": expected \($0)" } }
-        if let refusal { throw PropertyRefused("expected \(refusal)") }
+        if property == "user", name.isEmpty { return }
+        if let refusal = Self.refusal(ofName: name) { throw PropertyRefused("expected \(refusal)") }
     }
 
     /// What a room's or a user's name should be; `nil` when this one is.
@@ -182,11 +179,6 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
 
     override func changeState(_ change: StateChange) -> StateChangeResult {
         if case .readyToPaused = change {
-            // Under another name, or in another room, would be worse than not at all.
-            if let refusal = refusals.withLock({ $0.values.min() }) {
-                postError(.settings, "\(name): \(refusal)")
-                return .failure
-            }
             open()
             do throws(MediaGraphError) { if settings.current.joins { try join() } } catch {
                 close()

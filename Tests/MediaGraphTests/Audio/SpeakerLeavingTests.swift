@@ -78,7 +78,7 @@ import Testing
         let pipeline = try Pipeline(
             parsing: """
                 audiotestsrc samplesperbuffer=1920 ! audio/x-raw,rate=192000,channels=8 !
-                virtualspeaker name=s channels=8 rate=192000 backpressure=block handler=count
+                virtualspeaker name=s channels=2 rate=192000 backpressure=block handler=count
                 """)
         let speaker = try #require(pipeline.element(named: "s"))
         pipeline.setState(.playing)

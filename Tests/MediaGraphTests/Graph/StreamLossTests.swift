@@ -92,6 +92,29 @@ import Testing
         }
     }
 
+    @Test("GR-13 an input from a pipe, whose size nobody knows, is told when it ends too early")
+    func truncatedPipe() async throws {
+        let path = folder.file("whole.mkv")
+        try await Graph(
+            """
+            videotestsrc num-buffers=90 ! video/x-raw,width=64,height=48,framerate=30/1 ! jpegenc ! matroskamux
+            ! filesink location=\(path)
+            """
+        ).run()
+        let whole = try Data(contentsOf: URL(filePath: path))
+        for (data, count) in [(whole, 0), (whole.prefix(whole.count * 2 / 3), 1)] {
+            let pipe = Pipe()
+            let writer = pipe.fileHandleForWriting
+            Thread.detachNewThread {
+                try? writer.write(contentsOf: data)
+                try? writer.close()
+            }
+            let reader = pipe.fileHandleForReading
+            #expect(try await losses("fdsrc fd=\(reader.fileDescriptor) ! matroskademux ! fakesink").count == count)
+            try reader.close()
+        }
+    }
+
     @Test("GR-13 a film with sound is told wherever it is cut", arguments: [51, 60, 66, 80, 90])
     func truncatedAnywhere(percent: Int) async throws {
         let (whole, cut) = (folder.file("whole.mp4"), folder.file("cut.mp4"))

@@ -4,6 +4,8 @@ struct ResolutionCheck: DescriptionCheck {
         guard element.factory == RawDataPipeElement.declaration.factoryName,
             let property = element.property("resolution"), let text = property.value, Resolution(text: text) == nil
         else { return [] }
-        return [property.diagnostic("resolution of \(element.factory) has no value \"\(text)\"", hint: Resolution.expected)]
+        return [
+            property.diagnostic("resolution of \(element.factory) has no value \"\(text)\"", hint: Resolution.expected)
+        ]
     }
 }
