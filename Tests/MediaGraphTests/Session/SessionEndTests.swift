@@ -91,8 +91,8 @@ import Testing
     func namesInText() async throws {
         let found = try Graph.diagnose(Description("mediasession room=\"x/y\" user=\"a/b\""))
         #expect(found.map(\.message) == ["a room can't be called \"x/y\"", "a user can't be called \"a/b\""])
-        let element = try #require(Element(factory: "mediasession"))
-        try? element.setProperty("room", to: "x/y")
+        let pipeline = try Pipeline(parsing: "mediasession name=call room=x/y")
+        let element = try #require(pipeline.element(named: "call"))
         #expect(element.setState(.paused) == .failure)
         element.setState(.null)
         try element.setProperty("room", to: "x")
