@@ -27,7 +27,7 @@ struct RunCommand: AsyncParsableCommand {
 
             CONTROL
               --control reads commands while the graph runs, one per line, from a file, a
-              FIFO or standard input (on a terminal, a prompt):
+              FIFO or standard input (-). On a terminal, - shows a prompt. The commands:
               set NODE.PROPERTY=VALUE   sets a property, written as in a description
               get NODE.PROPERTY         shows its value
               help                      shows this list
@@ -83,7 +83,7 @@ struct RunCommand: AsyncParsableCommand {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Play files starting at this position: 10, 2.5, 1m30s. Streams that aren't decoded start at the preceding key frame (FLV and fragmented MP4: the next one); in MPEG-TS the position is approximate.",
+            "Play files starting at this position: 10, 2.5, 1m30s. Streams that aren't decoded start at the preceding key frame (FLV and fragmented MP4: the next one); in MPEG-TS and MPEG-PS the position is approximate.",
             valueName: "time"),
         transform: { try CommandDuration(parsing: $0) })
     var from: CommandDuration?
@@ -102,7 +102,7 @@ struct RunCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Read commands while it runs, one per line, from this file or FIFO, or from standard input (-; on a terminal, a prompt).",
+            "Read commands, one per line, from this file or FIFO while the graph runs; - is standard input, with a prompt on a terminal.",
             valueName: "file"),
         completion: .file())
     var control: String?

@@ -87,8 +87,8 @@ public struct Segment: Equatable, @unchecked Sendable {
 }
 
 extension Segment {
-    /// Whether a buffer with this timestamp begins in it. The segment's end is no part of it. True in a segment that doesn't
-    /// count time.
+    /// Whether a buffer with this timestamp begins inside the segment, whose `stop` is excluded. Always true if the segment
+    /// isn't in time format.
     func containsBeginning(_ timestamp: GstClockTime) -> Bool {
         raw.format != GST_FORMAT_TIME || timestamp >= raw.start && (raw.stop == .max || timestamp < raw.stop)
     }

@@ -5,9 +5,9 @@ import Synchronization
 public final class InputExtent: Sendable {
     private let end = Atomic<UInt64>(0)
 
-    /// Whether it has read to the end of its input, or tried to read beyond, rather than stopped before. Where the size isn't
-    /// known, as of a pipe, end-of-stream says so.
-    public func isAtEnd(of pad: Pad) -> Bool {
+    /// Whether the element has read its input to the end, or tried to read past it. Where the input's size isn't known, as for
+    /// a pipe: whether end-of-stream has reached the pad.
+    public func hasReachedEnd(at pad: Pad) -> Bool {
         var size: gint64 = 0
         guard gst_pad_peer_query_duration(pad.pad, GST_FORMAT_BYTES, &size) != 0, size > 0 else {
             return pad.hasEnded
@@ -18,7 +18,7 @@ public final class InputExtent: Sendable {
     public func reset() { end.store(0, ordering: .relaxed) }
 
     fileprivate func passes(_ buffer: UnsafeMutablePointer<GstBuffer>) {
-        // Without an offset, it follows what came before.
+        // A buffer without an offset continues where the last one ended.
         let offset = UInt64(buffer.pointee.offset)
         let begin = offset == .max ? end.load(ordering: .relaxed) : offset
         end.store(begin + UInt64(gst_buffer_get_size(buffer)), ordering: .relaxed)

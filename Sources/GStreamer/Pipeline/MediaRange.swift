@@ -15,10 +15,12 @@ public final class MediaRange: Sendable {
         var observers: [PadObserver] = []
     }
 
-    /// Why an element's stream has no parts.
+    /// Why no part of an element's stream can be played.
     public enum Refusal: Sendable {
+        /// The element rejected the seek.
         case cantSeek
-        /// Streams come up one by one, and may lie anywhere: a seek at the first would lose the others.
+        /// The element is `mpegpsdemux`. It finds its streams one by one, anywhere in the file, so a seek on the first would
+        /// lose the others.
         case programStream
     }
 
@@ -38,7 +40,7 @@ public final class MediaRange: Sendable {
     ///
     /// - Parameters:
     ///   - enqueue: runs a closure on a thread that may block, and isn't a streaming thread.
-    ///   - refused: an element's stream has no parts. On that thread.
+    ///   - refused: called on that thread when no part of an element's stream can be played.
     public init(
         in pipeline: Pipeline, from start: ClockTime?, to end: ClockTime?,
         enqueue: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
@@ -90,9 +92,9 @@ public final class MediaRange: Sendable {
         // Its times are those of an element upstream, which has been sent the seek by now.
         let isFurtherOn = element.pads.contains { $0.direction == .sink && $0.countsTime }
         return state.withLock { state in
-            // Or of one inside, if it is a bin.
-            let isFurtherOn = isFurtherOn || state.seeks.keys.contains { $0.isInside(element) }
-            switch isFurtherOn ? .done(isDecoded: true) : state.seeks[element] {
+            // Or, for a bin, those of an element inside it.
+            let isBehindSeek = isFurtherOn || state.seeks.keys.contains { $0.isInside(element) }
+            switch isBehindSeek ? .done(isDecoded: true) : state.seeks[element] {
             case nil:
                 state.seeks[element] = .underWay
                 enqueue { self.seek(element, by: pad) }
@@ -110,7 +112,8 @@ public final class MediaRange: Sendable {
         if element.factoryName == "mpegpsdemux" { return refused(element, .programStream) }
         // Streams that go on as they are can only begin at a key frame, and then all of them should.
         let isDecoded =
-            element.isDecoded || element.pads.allSatisfy { $0.direction == .sink || !$0.isLinked || $0.isDecoded }
+            element.belongsToDecoder
+            || element.pads.allSatisfy { $0.direction == .sink || !$0.isLinked || $0.isDecoded }
         let position =
             isDecoded
             ? GST_SEEK_FLAG_ACCURATE.rawValue : GST_SEEK_FLAG_KEY_UNIT.rawValue | GST_SEEK_FLAG_SNAP_BEFORE.rawValue
@@ -137,8 +140,8 @@ extension Element {
 
     fileprivate func isInside(_ bin: Element) -> Bool { bins.contains(bin) }
 
-    /// It decodes, or a bin around it does, with decoders that may be made later.
-    fileprivate var isDecoded: Bool {
+    /// Whether it is a decoder or inside a decoding bin, which may create its decoders later.
+    fileprivate var belongsToDecoder: Bool {
         isDecoder || bins.contains { $0.isDecoder }
     }
 

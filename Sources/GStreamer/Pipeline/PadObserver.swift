@@ -1,6 +1,6 @@
 import CGStreamer
 
-/// The pads that an element makes while it runs (`pad-added`).
+/// Observes the pads that an element adds while it runs (`pad-added`).
 public final class PadObserver: Sendable {
     private let element: Element
     private let handler: gulong

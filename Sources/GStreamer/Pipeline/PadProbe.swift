@@ -1,16 +1,16 @@
 import CGStreamer
 
-/// A probe that can be taken away again.
+/// A probe that can be removed.
 struct PadProbe: Sendable {
     let pad: Pad
     let id: gulong
 
-    /// Once.
+    /// Call it once.
     func remove() { gst_pad_remove_probe(pad.pad, id) }
 }
 
 extension Pad {
-    /// Has `callback` called with what passes, on the thread that brings it, until the probe is removed or the pad is freed.
+    /// Calls `callback` for what passes the pad, on the thread that delivers it, until the probe is removed or the pad is freed.
     /// The probe holds `context`, which the callback gets as its last argument.
     @discardableResult
     func addProbe(

@@ -1,17 +1,17 @@
 import CGStreamer
 
-/// Limits a stream of encoded data to its segment. A demuxer sends more than that: up to the next key frame, since the decoder
-/// that it expects clips what it decodes.
+/// Limits a stream of encoded data to its segment. A demuxer sends data up to the next key frame, because it relies on a
+/// decoder to clip what it decodes.
 ///
-/// Where pictures aren't sent in the order in which they are shown, those in the segment may refer to one behind its end. So the
-/// first picture behind the end is kept, with those that are shown before it. What leaves has a segment without an end, because
-/// a muxer would drop that picture.
+/// Where pictures aren't sent in display order, one inside the segment may refer to one after its end. So the first picture
+/// after the end is kept, with those displayed before it. The segment sent downstream has no end: a muxer would otherwise
+/// drop that picture.
 final class SegmentCut {
     // Touched only in the pad's probe, which runs under the pad's stream lock.
     private var last: GstClockTime?
     private var isReordered = false
     private var end: GstClockTime?
-    /// What comes first refers to nothing that was dropped.
+    /// A key frame has been kept. Delta frames before it would refer to dropped ones.
     private var hasBegun = false
 
     fileprivate func keeps(_ buffer: GstBuffer, in segment: GstSegment) -> Bool {
@@ -21,7 +21,7 @@ final class SegmentCut {
         if buffer.dts != .max, buffer.dts != time { isReordered = true }
         last = time
         guard time >= segment.start else { return false }
-        // Some demuxers begin the segment behind a key frame: with the next one it begins.
+        // Some demuxers' segments start after the key frame. Drop delta frames until the next one.
         hasBegun = hasBegun || buffer.mini_object.flags & GST_BUFFER_FLAG_DELTA_UNIT.rawValue == 0
         guard hasBegun else { return false }
         if let end { return time < end }
@@ -30,7 +30,7 @@ final class SegmentCut {
         return isReordered
     }
 
-    /// A new segment, for which the last one's end means nothing.
+    /// Starts over for a new segment.
     fileprivate func begin() { (last, isReordered, end, hasBegun) = (nil, false, nil, false) }
 
     fileprivate static func withoutEnd(_ event: UnsafeMutablePointer<GstEvent>) -> UnsafeMutablePointer<GstEvent> {
@@ -43,8 +43,8 @@ final class SegmentCut {
 }
 
 extension Pad {
-    /// Drops the buffers that begin outside of the segment, but for those that others in it refer to (`SegmentCut`); those
-    /// without a time pass. For a source pad, before its segment comes.
+    /// Drops the buffers that begin outside the segment, except a picture after its end that earlier ones may need (see
+    /// `SegmentCut`). Buffers without a timestamp pass. Call it on a source pad before the segment arrives.
     func cutToSegment() -> PadProbe {
         addProbe(GST_PAD_PROBE_TYPE_BUFFER, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, holding: SegmentCut()) {
             pad, info, context in

@@ -27,7 +27,7 @@ public final class StreamExtent: Sendable {
         }
         guard let segment = Segment(passing: pad) else { return }
         let time = ClockTime(raw: duration == .max ? begin : begin + duration)
-        // What lasts beyond the segment counts up to its own beginning.
+        // A buffer that ends after the segment counts only up to its own timestamp.
         guard let end = segment.streamTime(of: time) ?? segment.streamTime(of: ClockTime(raw: begin)) else { return }
         state.withLock { $0.end = max($0.end ?? .zero, end) }
     }

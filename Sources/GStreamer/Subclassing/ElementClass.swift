@@ -125,7 +125,7 @@ public enum ElementClass {
         for template in declaration.padTemplates { gst_element_class_add_pad_template(element, template.make()) }
         element.pointee.change_state = { element, change in
             let implementation = ElementClass.implementation(of: element!)
-            if change == GST_STATE_CHANGE_NULL_TO_READY, implementation.failsForRefusals() {
+            if change == GST_STATE_CHANGE_NULL_TO_READY, implementation.postRefusals() {
                 return GST_STATE_CHANGE_FAILURE
             }
             return implementation.changeState(StateChange(change)).raw

@@ -20,7 +20,7 @@ public struct ElementInstance: Sendable {
 /// `SettingsStore` and its state behind a lock of its own; here is only the instance's address, which never changes.
 open class ElementImplementation: @unchecked Sendable {
     public let instance: ElementInstance
-    /// The values that were refused, and why, by property.
+    /// For each property whose last value was refused, the text of the error.
     private let refusals = Mutex<[String: String]>([:])
 
     open class var declaration: ElementDeclaration {
@@ -89,17 +89,17 @@ open class ElementImplementation: @unchecked Sendable {
 
     // MARK: Refused values
 
-    /// A property has refused a value that was set by GObject's functions, whose caller isn't told: as by `gst-launch-1.0`,
-    /// before the element has a bus for a warning.
+    /// Remembers that a property refused a value set through GObject's functions. They report nothing to their caller, and
+    /// the element may have no bus for a warning yet, as under `gst-launch-1.0`.
     func remember(refusalOf value: String, for property: String, _ reason: String) {
         refusals.withLock { $0[property] = "\(property)=\(value) was refused: \(reason)" }
     }
 
     func forgetRefusal(for property: String) { refusals.withLock { $0[property] = nil } }
 
-    /// An element that can't be as it was told to be doesn't start. True, with an error on the bus, until each of those
-    /// properties has been set to a value that it takes.
-    func failsForRefusals() -> Bool {
+    /// Posts an error for each property whose last value was refused. Returns true if there was one: the element must then
+    /// stay in NULL, until each of those properties has been set to a valid value.
+    func postRefusals() -> Bool {
         let refusals = refusals.withLock { $0.values.sorted() }
         for refusal in refusals { postError(.settings, "\(name): \(refusal)") }
         return !refusals.isEmpty

@@ -152,7 +152,7 @@ public struct PropertyDeclaration: Sendable {
             read: { element, value in (element as! E).settings.current[keyPath: field].store(in: &value) },
             write: { (element, value) throws(PropertyRefused) in
                 let element = element as! E
-                guard let new = V(value) else { throw PropertyRefused(V.refusal) }
+                guard let new = V(value) else { throw PropertyRefused(V.conversionFailure) }
                 if let range, !range.contains(new) {
                     throw PropertyRefused("\(new.text) is outside \(range.lowerBound.text)…\(range.upperBound.text)")
                 }
@@ -192,7 +192,7 @@ public struct PropertyDeclaration: Sendable {
                 ((try? element.property(property, as: V.self)) ?? initial).store(in: &value)
             },
             write: { (bin, value) throws(PropertyRefused) in
-                guard let new = V(value) else { throw PropertyRefused(V.refusal) }
+                guard let new = V(value) else { throw PropertyRefused(V.conversionFailure) }
                 let (element, property) = child(bin as! E)
                 do throws(PropertyError) {
                     try PropertyRefusal.quietly(element) { () throws(PropertyError) in

@@ -31,7 +31,8 @@ enum PropertyRefusal {
         g_object_get_qdata(object.assumingMemoryBound(to: GObject.self), quietQuark) != nil
     }
 
-    /// Whether this thread's caller gets the refusal, rather than setting the property by GObject's functions.
+    /// Whether this thread is inside `during`, whose caller receives the refusal. False when GObject's functions set the
+    /// property directly: their caller learns nothing.
     static func isAwaited(_ object: UnsafeMutableRawPointer) -> Bool {
         g_object_get_qdata(object.assumingMemoryBound(to: GObject.self), awaitedQuark) != nil
     }
@@ -41,7 +42,8 @@ enum PropertyRefusal {
         g_object_set_qdata_full(object.assumingMemoryBound(to: GObject.self), quark, g_strdup(reason), { g_free($0) })
     }
 
-    /// Runs `body`, which sets a property of `element`, and gives the reason when the element refused.
+    /// Runs `body`, which sets a property of `element`, and returns the reason if the element refused. Marks the refusal as
+    /// awaited meanwhile.
     static func during(_ element: Element, _ body: () -> Void) -> String? {
         let object = element.raw.assumingMemoryBound(to: GObject.self)
         let quark = quark

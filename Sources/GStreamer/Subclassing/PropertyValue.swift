@@ -19,13 +19,13 @@ public protocol PropertyValue: ValueConvertible {
     ) -> UnsafeMutablePointer<GParamSpec>
     /// As it is written in a description.
     var text: String { get }
-    /// Why a value that isn't of this type is refused: "expected …".
-    static var refusal: String { get }
+    /// The reason given when a value can't be converted to this type. Begins with "expected".
+    static var conversionFailure: String { get }
 }
 
 extension PropertyValue {
     public var text: String { "\(self)" }
-    public static var refusal: String { "expected a value of type \(Self.self)" }
+    public static var conversionFailure: String { "expected a value of type \(Self.self)" }
 }
 
 extension Bool: PropertyValue {
@@ -65,7 +65,8 @@ extension String: PropertyValue {
     public var text: String { self }
 }
 
-/// A type whose values are strings to GObject, which takes any of them; the element refuses those that are no such value.
+/// A type that is a string property to GObject. GObject accepts any string; the element refuses those that `init(text:)`
+/// can't read.
 public protocol PropertyString: PropertyValue {
     init?(text: String)
 }

@@ -74,6 +74,6 @@ public struct Resolution: Sendable, Hashable, RawRepresentable {
 }
 
 extension Resolution: PropertyString {
-    public static var refusal: String { "expected \(expected)" }
+    public static var conversionFailure: String { "expected \(expected)" }
     public var text: String { self == .native ? "native" : "\(rawValue)p" }
 }

@@ -24,7 +24,7 @@ public final class Graph: Sendable {
     let stock = StockNodes()
     private let outputFiles = OutputFiles()
     let streamWatch = StreamWatch()
-    let playRange = PlayRange()
+    let mediaRange = GraphMediaRange()
     private let screens = ScreenCaptures()
     private let screenLosses: ScreenLosses
     /// It is live: each sink plays as soon as it has its first buffer.
@@ -63,10 +63,10 @@ public final class Graph: Sendable {
         pipeline.removeMessageHandler()
         streams.end(.stopped)
         // The last reference may go on a streaming thread, which must never stop its own element.
-        control.async { [pipeline, stock, outputFiles, playRange] in
+        control.async { [pipeline, stock, outputFiles, mediaRange] in
             stock.willStop()
             pipeline.setState(.null)
-            playRange.end()
+            mediaRange.end()
             outputFiles.close()
             stock.stopped()
             stock.close()
@@ -118,7 +118,7 @@ public final class Graph: Sendable {
         guard stock.willStart(pipeline) else { return }
         outputFiles.open(in: pipeline)
         streamWatch.begin(in: pipeline)
-        playRange.begin(in: pipeline) { [weak self] in self?.enqueue($0) }
+        mediaRange.begin(in: pipeline) { [weak self] in self?.enqueue($0) }
         if screens.begin(in: pipeline) {
             // A window that was asked for is there, or nothing is captured.
             guard pipeline.setState(.ready) != .failure, screens.choose() else {
@@ -264,7 +264,7 @@ public final class Graph: Sendable {
                     pipeline.setState(.null)
                     outputFiles.close()
                     streamWatch.end(in: pipeline)
-                    playRange.end()
+                    mediaRange.end()
                     stock.stopped()
                     state.withLock { $0.stopped(run) }
                 }

@@ -14,7 +14,8 @@ public enum GraphEvent: Sendable {
     /// audio, share or shareaudio.
     case userStream(node: String, user: String, kind: String, isOn: Bool)
     /// A user's `video`, `videoaux` or `audio` stream that the graph reads is on but has sent nothing for 2 s, or for three
-    /// frames if that is longer: its program may be hanging. With `isStalled` false, the stream has resumed.
+    /// frame durations if that is longer (at a variable rate, three times the longest interval so far). The user's program
+    /// may be hanging. With `isStalled` false, the stream has resumed.
     case userStalled(node: String, user: String, kind: String, isStalled: Bool)
     /// What the session's own user shares isn't sent while another user's share is on: one shares at a time. Once for each
     /// time; it goes out by itself when the other has stopped.

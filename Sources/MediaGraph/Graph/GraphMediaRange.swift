@@ -2,24 +2,24 @@ import GStreamer
 import Synchronization
 
 extension Graph {
-    /// Plays a part of the graph's files in each run that starts from now on: from one position in the medium to another,
-    /// `nil` for its beginning and its end. The part begins with the frame that is shown at `start`. Streams that aren't
-    /// decoded begin at the preceding key frame, or, from FLV and fragmented MP4, at the next one.
+    /// Plays a part of the graph's files, between two positions in the medium, in each run that starts from now on. `nil` means
+    /// the beginning or the end. Decoded streams begin with the frame that is shown at `start`; others begin at the preceding
+    /// key frame, or, from FLV and fragmented MP4, at the next one.
     ///
-    /// Exact as far as the format is: in an MPEG transport stream positions are estimates, and Matroska's times, which are
-    /// whole milliseconds, may let one frame more in.
+    /// Accuracy depends on the format. Positions in MPEG transport and program streams are estimates. Matroska's timestamps
+    /// are whole milliseconds, so one extra frame may be included.
     ///
-    /// Throws `wrongUsage` for an empty range. A run ends with an error where a source can't seek, as a camera can't, and
-    /// where an MPEG program stream is demuxed outside of `decodebin`.
+    /// Throws `wrongUsage` for an empty range. A run ends with an error if a source can't seek (a camera, say), or if
+    /// `mpegpsdemux` is used outside of `decodebin`.
     public func setMediaRange(from start: ClockTime? = nil, to end: ClockTime? = nil) throws(GraphError) {
         if let end, end <= (start ?? .zero) { throw .wrongUsage("the part to play ends before it begins") }
-        playRange.set(from: start, to: end)
+        mediaRange.set(from: start, to: end)
     }
 }
 
 /// The part of its files that a graph plays in each run. `begin` and `end` run on the graph's control queue; any thread may
 /// call the others.
-final class PlayRange: Sendable {
+final class GraphMediaRange: Sendable {
     private struct State: Sendable {
         var start: ClockTime?
         var end: ClockTime?
@@ -32,7 +32,7 @@ final class PlayRange: Sendable {
         state.withLock { ($0.start, $0.end) = (start, end) }
     }
 
-    /// Whether the latest run has a range; until `end`.
+    /// Whether the current run plays only a part. Keeps its answer after the run until `end()`.
     var isLimited: Bool { state.withLock { $0.range != nil } }
 
     /// Before a run.
@@ -42,9 +42,10 @@ final class PlayRange: Sendable {
         let range = MediaRange(in: pipeline, from: start, to: end, enqueue: enqueue) { element, refusal in
             let reason =
                 switch refusal {
-                case .cantSeek: "can't seek, so no part of its stream can be selected (--from, --to); files can be"
+                case .cantSeek:
+                    "can't seek, so no part of its stream can be played (--from, --to): use a source that can, such as a file"
                 case .programStream:
-                    "its streams appear one by one, so no part of them can be selected (--from, --to): use decodebin, or remux the file first"
+                    "no part of an MPEG program stream can be played here (--from, --to): replace mpegpsdemux with decodebin, or remux the file first, to Matroska, say"
                 }
             element.postError(.settings, "\(element.name): \(reason)")
         }

@@ -33,7 +33,7 @@ extension Graph {
     public var streamLosses: [StreamLoss] {
         let losses = streamWatch.losses(of: pipeline) { owner(of: $0).name }
         // Who asks for a part, or for the end, asks for less than the input has.
-        let isWhole = !playRange.isLimited && state.withLock { $0.hasEndedByItself }
+        let isWhole = !mediaRange.isLimited && state.withLock { $0.hasEndedByItself }
         return isWhole ? losses + streamWatch.truncations(of: pipeline) : losses
     }
 }

@@ -13,7 +13,7 @@ final class StreamWatch: Sendable {
 
     private struct Demuxer: Sendable {
         let input: InputExtent
-        /// Pads that come while it runs.
+        /// Watches for pads that are added later.
         var observer: PadObserver?
         var streams: [Pad: StreamExtent] = [:]
     }
@@ -45,7 +45,7 @@ final class StreamWatch: Sendable {
         for element in pipeline.allElements { watch(element) }
     }
 
-    /// Also for one that is made while the graph runs. Does nothing for one that is watched.
+    /// Starts watching an element, also one that is added while the graph runs. Does nothing if it is already watched.
     func watch(_ element: Element) {
         guard !element.isBin else { return }
         if element.isSink { return watchSink(element) }
@@ -141,7 +141,7 @@ extension StreamWatch {
     func truncations(of pipeline: Pipeline) -> [StreamLoss] {
         let demuxers = state.withLock { $0.demuxers }
         return pipeline.allElements.compactMap { element in
-            guard let demuxer = demuxers[element], element.staticPad("sink").map(demuxer.input.isAtEnd) == true,
+            guard let demuxer = demuxers[element], element.staticPad("sink").map(demuxer.input.hasReachedEnd) == true,
                 demuxer.streams.values.allSatisfy(\.isTimed),
                 let end = demuxer.streams.values.compactMap(\.end).max(), let duration = element.duration,
                 duration > end, duration.seconds - end.seconds > max(0.25, 0.02 * duration.seconds)

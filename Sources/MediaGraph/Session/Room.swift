@@ -138,7 +138,7 @@ final class Room: Sendable {
             if isOn { state.sending.insert(key) } else { state.sending.remove(key) }
             return (Array(state.members.values), state.streams[key]?.stream)
         }
-        stream?.expect(isOn)
+        stream?.setExpected(isOn)
         for member in members { member.streamChanged(key, isOn: isOn) }
     }
 
@@ -172,7 +172,7 @@ final class Room: Sendable {
         left?.link?.stop()
         for stream in left?.streams ?? [] {
             stream.end()
-            stream.expect(false)
+            stream.setExpected(false)
         }
     }
 

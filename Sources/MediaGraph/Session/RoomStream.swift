@@ -14,7 +14,7 @@ final class RoomStream: Sendable {
         /// Why something of it isn't shown, as its readers are told.
         var refusal: String?
         var isOn = false
-        /// The room says that its user sends it.
+        /// The room has announced that the user sends this stream. Unlike `isOn`, this is known before any of it arrives.
         var isExpected: Bool
         var publisher = PublisherReference()
         var keyFrameRequests = KeyFrameRequests()
@@ -45,7 +45,7 @@ final class RoomStream: Sendable {
     /// Called on a reader's thread, with no lock held.
     private let requested: @Sendable (Request) -> Void
 
-    /// - Parameter isExpected: whether the room says that its user sends it.
+    /// - Parameter isExpected: whether the room has announced that the user sends it.
     init(
         _ key: StreamKey, room: String, isExpected: Bool = false,
         requested: @escaping @Sendable (Request) -> Void = { _ in }
@@ -125,8 +125,8 @@ final class RoomStream: Sendable {
         }
     }
 
-    /// The room says whether its user sends it.
-    func expect(_ isExpected: Bool) {
+    /// Passes on whether the room has announced that the user sends this stream.
+    func setExpected(_ isExpected: Bool) {
         state.withLock { state in
             guard state.isExpected != isExpected else { return }
             state.isExpected = isExpected

@@ -65,10 +65,10 @@ enum SessionMessage {
             ]),
         MessageDeclaration(
             stalledName,
-            "A stream of a user that this session reads is on but has sent nothing for 2 s, or has resumed",
+            "A user's stream that this session reads has stalled (it is on but has sent nothing for at least 2 s) or resumed",
             fields: [
                 ("user", "string", "whose"), ("kind", "string", "video, videoaux or audio"),
-                ("stalled", "boolean", "false when it has resumed"),
+                ("stalled", "boolean", "true when the stream has stalled, false when it has resumed"),
             ]),
         MessageDeclaration(
             shareRefusedName, "What this user shares isn't sent while another user's share is on",

@@ -41,7 +41,7 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
     private struct Names: Sendable {
         var pad: String
         var sender: String
-        /// What is told of as standing still; `nil` of what sends only when there is something new, as a share.
+        /// The stream to report when it stalls; `nil` for a share, which sends only when something changes.
         var steady: StreamKey?
     }
 
@@ -124,7 +124,7 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
             let isSilent = !shown.isOn || stallWatch.isStalled
             switch reader.next(timeout: isSilent ? Self.gapInterval : StallWatch.shortestLimit) {
             case .buffer(let next):
-                if stallWatch.arrive(at: Self.now) { tellStalled(false) }
+                if stallWatch.recordArrival(at: Self.now) { tellStalled(false) }
                 if shown.run != runs.load(ordering: .acquiring), let timing = shown.timing { announce(timing) }
                 guard let segment = shown.segment, isInTime(next.buffer.access, segment), !shown.isRefused else {
                     if shown.isRefused { pushGap(inPlaceOf: next.buffer.access) }

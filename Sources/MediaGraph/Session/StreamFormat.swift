@@ -28,8 +28,9 @@ final class StreamFormat: Sendable {
         return isKnown ? nil : "this version of GStreamer doesn't know its format: \(caps)"
     }
 
+    /// How often buffers of this format should arrive.
     var pace: StallWatch.Pace {
-        guard let mediaType = caps.mediaTypes.first, !mediaType.hasPrefix("audio/") else { return .steady }
+        guard let mediaType = caps.mediaTypes.first, !mediaType.hasPrefix("audio/") else { return .continuous }
         guard let rate = caps[0]["framerate", as: Fraction.self], rate.numerator > 0 else { return .variable }
         return .frames(Int64(rate.denominator) * 1_000_000 / Int64(rate.numerator))
     }

@@ -13,7 +13,7 @@ final class StreamReader: Sendable {
         case format(StreamFormat)
         case timing(StreamTiming)
         case status(Bool)
-        /// The room says whether its user sends it, which is known before anything of it comes.
+        /// Whether the room has announced that the user sends the stream. Arrives before any of it.
         case expected(Bool)
         /// What comes can't be shown, for this reason.
         case refused(String)

@@ -85,8 +85,6 @@ struct DotPicture {
             "  edge [color=\"#5b6675\", arrowsize=0.7, fontname=\"\(Self.font)\", fontsize=9,"
                 + " fontcolor=\"#43506a\"];",
         ]
-        // Parts that aren't linked fill the page, instead of standing in one line.
-        if rows.isDownward { lines.append("  pack=24; packmode=\"node\";") }
         if let label = DotLegend(kinds: kinds).label(title: title) { lines.append("  label=<\(label)>;") }
         lines += content(of: nil, indent: "  ")
         lines += edges.enumerated().flatMap { text(of: $1, number: $0).map { "  " + $0 } }

@@ -16,7 +16,7 @@ enum JSONEvent: String, Codable, CaseIterable, Sendable {
         case .joined: "node, user: came into a session's room, or was there"
         case .left: "node, user: left it"
         case .stream: "node, user, kind, on: a stream of a user in the room started or stopped"
-        case .stalled: "node, user, kind, stalled: a stream that is read has stalled or resumed"
+        case .stalled: "node, user, kind, stalled: a stream that the graph reads has stalled (true) or resumed (false)"
         case .refused: "node, user, kind, reason: a share that waits for another's end"
         case .format: "node, device, format: which of the device's formats was picked"
         case .lost: "node, device, lostAt (seconds), reason: a device has gone"

@@ -181,8 +181,8 @@ struct RunFailure: Sendable {
         """
 
     private static let encoderNeeds = """
-        ; 4:2:0 needs an even width and height of at least 16 (put `videoscale ! video/x-raw,width=640,height=360` \
-        before it), and option-string may hold only x264 options
+        ; check its settings: 4:2:0 needs an even width and height of at least 16 (put `videoscale ! \
+        video/x-raw,width=640,height=360` before the encoder), and option-string takes only x264's options
         """
 
     init(_ error: GraphError, formatConflict: String? = nil) {

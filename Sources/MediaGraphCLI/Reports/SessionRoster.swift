@@ -81,7 +81,7 @@ struct SessionRoster {
         case .userStream(let node, let user, let kind, let isOn):
             TextWidth.printable("\(node): \(user)'s \(kind) is \(isOn ? "on" : "off")")
         case .userStalled(let node, let user, let kind, true):
-            TextWidth.printable("\(node): \(user)'s \(kind) is on but sends nothing; is that program hanging?")
+            TextWidth.printable("\(node): \(user)'s \(kind) is on but sends nothing; \(user)'s program may be hanging")
         case .userStalled(let node, let user, let kind, false):
             TextWidth.printable("\(node): \(user)'s \(kind) has resumed")
         default: nil

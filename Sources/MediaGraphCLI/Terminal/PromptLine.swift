@@ -6,8 +6,8 @@ struct PromptLine: Sendable {
     private var pending: [UInt8] = []
     private var escape: [UInt8] = []
     private var history: [String] = []
-    /// Of the line shown in `history`; past its end is the new one.
-    private var index = 0
+    /// Index in `history` of the line that is shown; `history.count` for the new line.
+    private var historyIndex = 0
 
     static let longest = 1 << 12
 
@@ -15,7 +15,7 @@ struct PromptLine: Sendable {
     enum Event: Equatable { case line(String), endOfInput }
 
     mutating func type(_ byte: UInt8) -> Event? {
-        if !escape.isEmpty || byte == 0x1B, isPartOfEscape(byte) { return nil }
+        if !escape.isEmpty || byte == 0x1B, consumeEscape(byte) { return nil }
         switch byte {
         case UInt8(ascii: "\n"), UInt8(ascii: "\r"): return submit()
         case 0x04: return text.isEmpty ? .endOfInput : nil
@@ -33,7 +33,7 @@ struct PromptLine: Sendable {
     private mutating func submit() -> Event {
         let line = text
         if !line.isEmpty, history.last != line { history.append(line) }
-        index = history.count
+        historyIndex = history.count
         text = ""
         pending = []
         return .line(line)
@@ -50,8 +50,9 @@ struct PromptLine: Sendable {
         }
     }
 
-    /// Takes `ESC [ … letter` and `ESC O letter`. False for any other key behind a lone Esc, which counts by itself.
-    private mutating func isPartOfEscape(_ byte: UInt8) -> Bool {
+    /// Consumes a byte of `ESC [ … letter` or `ESC O letter`. Returns false for any other key after a lone Esc, which then has
+    /// its usual effect.
+    private mutating func consumeEscape(_ byte: UInt8) -> Bool {
         guard escape.count != 1 || byte == UInt8(ascii: "[") || byte == UInt8(ascii: "O") else {
             escape = byte == 0x1B ? escape : []
             return byte == 0x1B
@@ -59,8 +60,8 @@ struct PromptLine: Sendable {
         escape.append(byte)
         guard escape.count > 2, !(0x20..<0x40).contains(byte) else { return true }
         switch byte {
-        case UInt8(ascii: "A"): recall(index - 1)
-        case UInt8(ascii: "B"): recall(index + 1)
+        case UInt8(ascii: "A"): recall(historyIndex - 1)
+        case UInt8(ascii: "B"): recall(historyIndex + 1)
         default: break
         }
         escape = []
@@ -69,7 +70,7 @@ struct PromptLine: Sendable {
 
     private mutating func recall(_ wanted: Int) {
         guard (0...history.count).contains(wanted) else { return }
-        index = wanted
+        historyIndex = wanted
         text = wanted == history.count ? "" : history[wanted]
     }
 }

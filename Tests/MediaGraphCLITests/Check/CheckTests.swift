@@ -19,7 +19,7 @@ import Testing
                 call.pipeline:2:16: error: no element "preprocesor"
                    2 | videotestsrc ! preprocesor handler=blur ! fakesink
                      |                ^~~~~~~~~~~ did you mean "preprocessor"?
-                call.pipeline:3:39: error: resolution of rawdatapipe has no value "auto"
+                call.pipeline:3:39: error: "auto" is no value for resolution of rawdatapipe
                    3 | videotestsrc ! rawdatapipe resolution=auto handler=count
                      |                                       ^~~~ native, 90p, 180p, 360p, 720p, 1080p, or another number of lines from 1p to 32767p, such as 480p
                 2 errors

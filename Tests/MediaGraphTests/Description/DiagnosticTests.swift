@@ -75,7 +75,7 @@ import Testing
         #expect(check("videotestsrc pattern=snwo ! fakesink").hasSuffix("^~~~ did you mean \"snow\"?"))
         #expect(
             check("fakesrc sizetype=enormous ! fakesink") == """
-                a.pipeline:1:18: error: sizetype of fakesrc has no value "enormous"
+                a.pipeline:1:18: error: "enormous" is no value for sizetype of fakesrc
                    1 | fakesrc sizetype=enormous ! fakesink
                      |                  ^~~~~~~~ one of empty, fixed, random
                 """)

@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test("GR-13 an input from a pipe, whose size nobody knows, is told when it ends too early")
+    @Test("GR-13 input from a pipe, whose size isn't known, is reported as truncated if it ends early")
     func truncatedPipe() async throws {
         let path = folder.file("whole.mkv")
         try await Graph(

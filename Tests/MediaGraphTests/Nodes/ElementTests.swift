@@ -136,7 +136,7 @@ import Testing
     }
 
     @Test(
-        "EL-4 a value that a property refuses ends a stock program, which is told why",
+        "EL-4 gst-launch-1.0 ends with an error that names a refused value and the reason",
         .disabled(if: Sanitizer.isAny, Sanitizer.stockPrograms))
     func refusedValue() throws {
         let child = try ChildProcess.run(
@@ -154,7 +154,7 @@ import Testing
         #expect(child.errors.contains("resolution=auto was refused: expected native, 90p"), "\(child.errors)")
     }
 
-    @Test("EL-4 a value that an element refused matters until another is set")
+    @Test("EL-4 an element that refused a value doesn't start until the property gets a valid one")
     func refusedValueReplaced() throws {
         let pipeline = try Pipeline(parsing: "videotestsrc ! rawdatapipe name=pipe resolution=auto")
         #expect(pipeline.setState(.ready) == .failure)
@@ -163,7 +163,7 @@ import Testing
         try pipe.setProperty("resolution", to: "480p")
         #expect(pipeline.setState(.ready) == .success)
         _ = pipeline.setState(.null)
-        // A caller who gets the refusal knows of it.
+        // A caller that gets the error can handle it, so the element still starts.
         let element = try #require(Element(factory: "rawdatapipe"))
         #expect(throws: PropertyError.self) { try element.setProperty("resolution", to: "auto") }
         #expect(element.setState(.ready) == .success)

@@ -63,12 +63,12 @@ import Testing
     }
 
     @Test(
-        "EL-1 a property refused before anyone owns the element keeps it from starting, and no more",
+        "EL-1 a value refused while the element is floating keeps it from starting, and does no other harm",
         .disabled(if: Sanitizer.isAny, Sanitizer.stockPrograms),
         arguments: Nodes.factoryNames.filter { $0 != "mediasession" })
     func refusedWhileFloating(factory: String) throws {
-        // gst-launch sets properties on elements that are still floating. A videosource and a pre-processor have no
-        // property with a range of their own but max-frames. Where the range is GObject's, it warns and goes on by itself.
+        // gst-launch sets properties on elements that are still floating. Those in `stock` have no property that refuses a
+        // value, so they get one that is accepted.
         let stock = [
             "preprocessor": "qos=true", "frameobserver": "qos=true", "alphachannel": "qos=true",
             "upright": "flip::qos=true",

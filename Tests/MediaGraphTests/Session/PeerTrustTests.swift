@@ -170,7 +170,7 @@ import Testing
         #expect(told.count == 1 && told[0].contains(lie.warning), "\(told)")
     }
 
-    @Test("SE-4 a stream that is announced, but of which nothing comes, has stalled; until its first frame")
+    @Test("SE-4 a stream that is announced but sends nothing is stalled until its first frame")
     func silent() async throws {
         let room = "\(#function)"
         let other = try OtherProcess(room: room)

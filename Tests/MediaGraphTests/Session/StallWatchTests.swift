@@ -17,7 +17,7 @@ import Testing
             let now = time * second / 10
             if time == start { watch.expect(at: now) }
             if arrivals.contains(time) {
-                if watch.arrive(at: now) { told.append("\(time) resumed") }
+                if watch.recordArrival(at: now) { told.append("\(time) resumed") }
             } else if watch.check(at: now) {
                 told.append("\(time) stalled")
             }
@@ -25,15 +25,16 @@ import Testing
         return told
     }
 
-    @Test("SE-4 a stream that is on stalls after 2 s, also where nothing of it has ever come")
+    @Test("SE-4 a stream that is on stalls after 2 s, even if it has never sent anything")
     func limits() {
-        #expect(Self.stalls(.steady, arrivals: [], until: 50) == ["20 stalled"])
+        #expect(Self.stalls(.continuous, arrivals: [], until: 50) == ["20 stalled"])
         #expect(Self.stalls(.frames(33_333), arrivals: [3, 4, 5], until: 50) == ["25 stalled"])
-        #expect(Self.stalls(.steady, arrivals: [0, 30], until: 60) == ["20 stalled", "30 resumed", "50 stalled"])
-        #expect(Self.stalls(.steady, arrivals: [], until: 50, expectedAt: nil).isEmpty)
+        #expect(Self.stalls(.continuous, arrivals: [0, 30], until: 60) == ["20 stalled", "30 resumed", "50 stalled"])
+        #expect(Self.stalls(.continuous, arrivals: [], until: 50, expectedAt: nil).isEmpty)
     }
 
-    @Test("SE-4 slow frames are no stall: three of them have to be missing, of a variable rate the longest interval")
+    @Test(
+        "SE-4 a slow stream stalls after three frame durations, or at a variable rate three times the longest interval")
     func slowFrames() {
         #expect(Self.stalls(.frames(5 * Self.second), arrivals: [0, 50, 100], until: 300) == ["250 stalled"])
         #expect(Self.stalls(.variable, arrivals: [0, 50, 120, 150], until: 500) == ["360 stalled"])
@@ -44,7 +45,7 @@ import Testing
     func pauses() {
         var watch = StallWatch()
         watch.expect(at: 0)
-        _ = watch.arrive(at: Self.second)
+        _ = watch.recordArrival(at: Self.second)
         watch.interrupt()
         #expect([60, 61, 62, 63].map { watch.check(at: $0 * Self.second) } == [false, false, true, false])
         watch.stop()

@@ -1,7 +1,7 @@
 import GStreamer
 
-/// Warns of raw video that x264enc and x265enc refuse, or encode to what most players can't play. From a format that they don't
-/// list, a converter before them makes 4:4:4, even from one with less chroma (measured with GStreamer 1.22).
+/// Warns of raw video that x264enc and x265enc refuse, or encode in a form that most players can't play. A converter before
+/// them turns any format that they don't list into 4:4:4, even one with less chroma (measured with GStreamer 1.22).
 enum EncoderFormatCheck {
     static func problems(in context: CheckContext) -> [Problem] {
         context.factories.sorted { $0.key < $1.key }.flatMap { index, factory -> [Problem] in
@@ -42,7 +42,7 @@ enum EncoderFormatCheck {
 
     private static func sizeProblem(_ size: (width: Int, height: Int), _ chroma: Chroma?, _ encoder: String) -> Text? {
         let (width, height) = size
-        // For another chroma there is a warning already.
+        // Other chroma formats have their own warning.
         guard chroma == nil || chroma == .quarter, !width.isMultiple(of: 2) || !height.isMultiple(of: 2) else {
             return nil
         }
@@ -52,7 +52,8 @@ enum EncoderFormatCheck {
         )
     }
 
-    /// Whether a filter behind the encoder, also behind a parser or a queue, asks for a profile: then it is meant.
+    /// Whether a filter after the encoder, or after a parser or queue behind it, asks for a profile: the author chose the
+    /// format.
     private static func asksForProfile(_ index: Int, _ context: CheckContext) -> Bool {
         var open = [index]
         var seen: Set<Int> = []

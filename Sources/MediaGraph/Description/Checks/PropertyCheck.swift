@@ -56,7 +56,7 @@ enum PropertyCheck {
         _ property: ParsedProperty, _ info: PropertyInfo, _ error: PropertyValueError, label: String
     ) -> String {
         switch info.kind {
-        case .enumeration, .flags: "\(info.name) of \(label) has no value \"\(property.value)\""
+        case .enumeration, .flags: "\"\(property.value)\" is no value for \(info.name) of \(label)"
         default:
             switch error {
             case .unreadable, .misread: "\"\(property.value)\" is no value for \(info.name) of \(label)"

@@ -5,7 +5,8 @@ struct ResolutionCheck: DescriptionCheck {
             let property = element.property("resolution"), let text = property.value, Resolution(text: text) == nil
         else { return [] }
         return [
-            property.diagnostic("resolution of \(element.factory) has no value \"\(text)\"", hint: Resolution.expected)
+            property.diagnostic(
+                "\"\(text)\" is no value for resolution of \(element.factory)", hint: Resolution.expected)
         ]
     }
 }
