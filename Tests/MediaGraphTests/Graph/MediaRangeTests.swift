@@ -161,8 +161,8 @@ import Testing
         let path = try await movie("mp4mux fragment-duration=500")
         let graph = try Graph(
             """
-            filesrc location=\(path) ! qtdemux name=d ! h264parse ! rawdatapipe name=encoded buffer-type=encoded
-            d.audio_0 ! fakesink sync=false
+            filesrc location=\(path) ! qtdemux name=d ! queue ! h264parse ! rawdatapipe name=encoded buffer-type=encoded
+            d.audio_0 ! queue ! fakesink
             """)
         try graph.setMediaRange(from: ClockTime(nanoseconds: 1_300_000_000))
         let frames = Log<(isKeyframe: Bool, seconds: Double?)>()
