@@ -50,7 +50,8 @@ public final class MediaRange: Sendable {
         self.end = end
         self.enqueue = enqueue
         self.refused = refused
-        for element in pipeline.allElements where !element.isSink {
+        // A decoding bin is sought as one, at its own pads: inside, a flush would meet decoders that are just being plugged.
+        for element in pipeline.allElements where !element.isSink && !element.isInDecoder {
             for pad in element.pads { hold(pad, of: element) }
             let observer = PadObserver(of: element) { [self] pad in hold(pad, of: element) }
             state.withLock { $0.observers.append(observer) }
@@ -92,9 +93,7 @@ public final class MediaRange: Sendable {
         // Its times are those of an element upstream, which has been sent the seek by now.
         let isFurtherOn = element.pads.contains { $0.direction == .sink && $0.countsTime }
         return state.withLock { state in
-            // Or, for a bin, those of an element inside it.
-            let isBehindSeek = isFurtherOn || state.seeks.keys.contains { $0.isInside(element) }
-            switch isBehindSeek ? .done(isDecoded: true) : state.seeks[element] {
+            switch isFurtherOn ? .done(isDecoded: true) : state.seeks[element] {
             case nil:
                 state.seeks[element] = .underWay
                 enqueue { self.seek(element, by: pad) }
@@ -112,7 +111,7 @@ public final class MediaRange: Sendable {
         if element.factoryName == "mpegpsdemux" { return refused(element, .programStream) }
         // Streams that go on as they are can only begin at a key frame, and then all of them should.
         let isDecoded =
-            element.belongsToDecoder
+            element.isDecoder
             || element.pads.allSatisfy { $0.direction == .sink || !$0.isLinked || $0.isDecoded }
         let position =
             isDecoded
@@ -135,16 +134,9 @@ public final class MediaRange: Sendable {
 }
 
 extension Element {
-    /// The bins around it, from the inside out.
-    private var bins: some Sequence<Element> { sequence(first: self, next: \.parent).dropFirst() }
+    fileprivate var isInDecoder: Bool { sequence(first: self, next: \.parent).dropFirst().contains { $0.isDecoder } }
 
-    fileprivate func isInside(_ bin: Element) -> Bool { bins.contains(bin) }
-
-    /// Whether it is a decoder or inside a decoding bin, which may create its decoders later.
-    fileprivate var belongsToDecoder: Bool {
-        isDecoder || bins.contains { $0.isDecoder }
-    }
-
+    /// It decodes, or it is a bin that does.
     fileprivate var isDecoder: Bool {
         factoryName.flatMap(ElementFactoryInfo.find)?.classification.contains("Decoder") == true
     }

@@ -58,8 +58,8 @@ import Testing
         "GR-3 a part of a file is exact to the frame, and no node receives anything else",
         // Not Matroska, whose times are rounded to milliseconds: the frame before may last into the part.
         arguments: [
-            "filesrc location=MOVIE ! decodebin", "filesrc location=MOVIE ! decodebin3",
-            "uridecodebin3 uri=file://MOVIE", "filesrc location=MOVIE ! qtdemux ! h264parse ! avdec_h264",
+            // Not decodebin3: where the seek meets one of its decoders that is just being plugged, GStreamer 1.22 warns.
+            "filesrc location=MOVIE ! decodebin", "filesrc location=MOVIE ! qtdemux ! h264parse ! avdec_h264",
         ])
     func part(decoder: String) async throws {
         let path = try await movie("mp4mux")
