@@ -6,6 +6,7 @@
 #include <gst/base/gstadapter.h>
 #include <gst/base/gstaggregator.h>
 #include <gst/base/gstbasetransform.h>
+#include <gst/base/gsttypefindhelper.h>
 #include <gst/video/gstvideofilter.h>
 #include <gst/video/gstvideopool.h>
 #include <gst/video/video.h>

@@ -8,9 +8,9 @@ struct CheckCommand: ParsableCommand {
         commandName: "check",
         abstract: "Find what is wrong with descriptions, without running them.",
         discussion: """
-            Unknown elements, properties, values, handlers and options, links that can't be, files that would be read and \
-            written or written twice, missing variables and syntax: all in one pass, each with its place and what may have \
-            been meant.
+            Unknown elements, properties, values, handlers and options, impossible links, files that would be both read \
+            and written or written twice, missing variables and syntax errors: all are reported at once, each with its \
+            position and a suggestion.
 
             \(DescriptionHelp.words) Several files are checked one after the other.
 
@@ -23,8 +23,8 @@ struct CheckCommand: ParsableCommand {
               mediagraph check 'videotestsrc ! preprocessor handler=invert ! fakesink'
 
             EXIT STATUS
-              0    all are fine, warnings aside
-              2    one isn't, or isn't there; or a --load library isn't there or can't be
+              0    no errors (there may be warnings)
+              2    a description has errors or doesn't exist; or a --load library isn't there or can't be
                    used
               64   the command line is wrong
             """)
@@ -43,7 +43,7 @@ struct CheckCommand: ParsableCommand {
 
     func run() throws {
         try libraries.load(DiagnosticReport(printsJSON: json))
-        var check = DescriptionsCheck(variables: CommandWords(words).variables, printsJSON: json)
+        var check = DescriptionsCheck(words: CommandWords(words), printsJSON: json)
         for input in try inputs() { check.check(input) }
         check.finish()
         if check.hasFailed { throw ExitStatus.wrongInput.exitCode }
@@ -58,15 +58,17 @@ extension CheckCommand {
 
 /// One run of `check` over its descriptions.
 private struct DescriptionsCheck {
-    let variables: [String: String]
+    let words: CommandWords
     let printsJSON: Bool
     private(set) var hasFailed = false
     private let report = DiagnosticReport()
     private var found: [Diagnostic] = []
     private var checked: [Description] = []
 
-    init(variables: [String: String], printsJSON: Bool) {
-        self.variables = variables
+    private var variables: [String: String] { words.variables }
+
+    init(words: CommandWords, printsJSON: Bool) {
+        self.words = words
         self.printsJSON = printsJSON
     }
 
@@ -117,7 +119,7 @@ private struct DescriptionsCheck {
     }
 
     func finish() {
-        for text in DiagnosticReport.unusedVariables(variables, of: checked) { report.warning(text) }
+        for text in DiagnosticReport.variableWarnings(words, of: checked) { report.warning(text) }
         if !printsJSON { report.printCount(found) }
     }
 }

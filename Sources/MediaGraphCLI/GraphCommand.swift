@@ -54,15 +54,27 @@ struct GraphCommand: ParsableCommand {
 
     private var format: String { (output as NSString).pathExtension.lowercased() }
 
+    private static func isPicture(_ name: String) -> Bool {
+        (textFormats + Graphviz.formats).contains((name as NSString).pathExtension.lowercased())
+    }
+
     func validate() throws {
+        let rest = CommandWords(words).rest
+        if rest.count > 1, let last = rest.last, DescriptionInput.looksLikeFile(last), Self.isPicture(last) {
+            throw ValidationError("the picture's file must follow -o: write -o \(last)")
+        }
         _ = try input()
-        guard output != "-", !(Self.textFormats + Graphviz.formats).contains(format) else { return }
+        guard output != "-", !Self.isPicture(output) else { return }
         throw ValidationError("\"\(output)\" should end in .svg, .png, .pdf or .dot")
     }
 
     func run() throws {
         try libraries.load()
         let description = try input().loadOrExit()
+        if case .file(let path) = try input(), let file = FileName(path), FileName(output)?.overlaps(file) == true {
+            DiagnosticReport().error("\"\(output)\" is the description itself: draw to another file")
+            throw ExitStatus.wrongInput.exitCode
+        }
         let text = try picture(description, CommandWords(words).variables)
         if output == "-" {
             StandardStreams.write(text, to: .standardOutput)
@@ -85,19 +97,29 @@ struct GraphCommand: ParsableCommand {
             DiagnosticReport().error("\(problem)")
             throw ExitStatus.failure.exitCode
         } catch {
-            DiagnosticReport().error("\"\(output)\" can't be written: \(error.localizedDescription)")
+            DiagnosticReport().error("\"\(output)\" can't be written: \(Self.reason(error, output))")
             throw ExitStatus.failure.exitCode
         }
+    }
+
+    /// Foundation says only that "the operation could not be completed".
+    private static func reason(_ error: any Error, _ path: String) -> String {
+        let folder = (path as NSString).deletingLastPathComponent
+        guard !folder.isEmpty, !FileManager.default.fileExists(atPath: folder) else {
+            return error.localizedDescription
+        }
+        return "there is no folder \"\(folder)\"; make it with `mkdir -p \(folder)`"
     }
 
     private func input() throws -> DescriptionInput { try .single(validating: words) }
 
     private func picture(_ description: Description, _ variables: [String: String]) throws -> String {
         let report = DiagnosticReport()
-        for text in DiagnosticReport.unusedVariables(variables, of: [description]) { report.warning(text) }
+        let outputs = output == "-" ? [] : [FileUse(.writes, output, by: "--output")]
+        for text in DiagnosticReport.variableWarnings(CommandWords(words), of: [description]) { report.warning(text) }
         do {
             let found = try ElementPatience.wait {
-                try Graph.diagnose(description, variables: variables, isComplete: false)
+                try Graph.diagnose(description, variables: variables, isComplete: false, besides: outputs)
             }
             report.print(found)
             guard found.allSatisfy({ $0.severity != .error }) else {

@@ -10,12 +10,12 @@ struct RunCommand: AsyncParsableCommand {
         discussion: """
             \(DescriptionHelp.words)
 
-            On a terminal a table follows the run; elsewhere a line a second does. Both go to standard error, so that a \
-            handler may write to standard output; with --json it may not. Ctrl-C, SIGTERM or SIGHUP ends the streams, so \
+            On a terminal, a table shows the progress; otherwise one line is printed per second. Both go to standard error, \
+            so handlers may write to standard output, except with --json. Ctrl-C, SIGTERM or SIGHUP ends the streams, so \
             that files are complete, and stops after \(GraphRun.finishLimit.components.seconds) s if they haven't ended, or \
-            after \(GraphRun.startLimit.components.seconds) s where the graph hasn't started yet; what doesn't stop within \
-            \(GraphRun.stopLimit.components.seconds) s more is named and left behind. A second one (not within 0.3 s: those \
-            count as one), or SIGQUIT (Ctrl-\\), stops at once. \
+            after \(GraphRun.startLimit.components.seconds) s if the graph hasn't started yet; elements that don't stop within \
+            another \(GraphRun.stopLimit.components.seconds) s are reported and abandoned. A second signal (at least 0.3 s \
+            after the first), or SIGQUIT (Ctrl-\\), stops at once. \
             GST_DEBUG_DUMP_DOT_DIR gets mediagraph.playing.dot and mediagraph.error.dot.
 
             EXAMPLES
@@ -54,8 +54,8 @@ struct RunCommand: AsyncParsableCommand {
               1    an element failed; --duration was over and streams didn't end; or
                    standard output can't be written
               \(DescriptionHelp.wrongInput)
-              3    all streams ended, but the input lacked one; the branch that
-                   needed it is empty
+              3    all streams ended, but the input lacked one, so that the
+                   branch that needed it is empty; or a filesink received no data
               64   the command line is wrong
               128+n  stopped by signal n before its streams had ended: 130 for
                    Ctrl-C, 143 for SIGTERM, 129 for SIGHUP, 131 for SIGQUIT; 141
@@ -75,7 +75,7 @@ struct RunCommand: AsyncParsableCommand {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Ask the streams to end after running for so long, by the clock on the wall: 10, 2.5, 1m30s, 500ms. What is under way then still arrives. A file that isn't played in step with a clock is read faster than that; --to ends it at a time of its own.",
+            "End the streams after this much real time: 10, 2.5, 1m30s, 500ms. Data in flight is still delivered. Files that aren't synchronised to a clock are read faster than real time; use --to to stop at a position in the file.",
             valueName: "time"),
         transform: { try CommandDuration(parsing: $0) })
     var duration: CommandDuration?
@@ -83,9 +83,9 @@ struct RunCommand: AsyncParsableCommand {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Play files starting at this position: 10, 2.5, 1m30s. Streams that aren't decoded start at the preceding key frame (FLV and fragmented MP4: the next one); in MPEG-TS and MPEG-PS the position is approximate.",
+            "Play files starting at this position: 10, 2.5, 1m30s, 1:30. Streams that aren't decoded start at the preceding key frame (FLV and fragmented MP4: the next one); in MPEG-TS and MPEG-PS the position is approximate.",
             valueName: "time"),
-        transform: { try CommandDuration(parsing: $0) })
+        transform: { try CommandDuration(parsing: $0, mayBeZero: true) })
     var from: CommandDuration?
 
     @Option(
@@ -95,10 +95,12 @@ struct RunCommand: AsyncParsableCommand {
     var to: CommandDuration?
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
-            "End the streams after exactly so many frames at the first rawdatapipe of the text, or else its first sink (before what encodes for it). A muxer leaves out what begins after the last of them; other branches end with what they have by then.",
-            valueName: "count"))
-    var frames: UInt64?
+            "End the streams after exactly this many frames at the first rawdatapipe or, without one, at the first sink (counted before its encoder). A muxer omits data that begins after the last frame; other branches end with the data that they have received.",
+            valueName: "count"),
+        transform: { try FrameCount(parsing: $0) })
+    var frames: FrameCount?
 
     @Option(
         help: ArgumentHelp(
@@ -122,7 +124,6 @@ struct RunCommand: AsyncParsableCommand {
         }
         if json, quiet { throw ValidationError("--json and --quiet exclude each other") }
         if let to, to.seconds <= from?.seconds ?? 0 { throw ValidationError("--to must be later than --from") }
-        if frames == 0 { throw ValidationError("--frames needs at least one frame") }
     }
 
     func run() async throws {
@@ -134,8 +135,10 @@ struct RunCommand: AsyncParsableCommand {
         var channel = try openControl()
         let graph = try makeGraph(description, variables, report)
         do throws(GraphError) {
-            if let frames { try graph.endAfter(frames: frames) }
-            if from != nil || to != nil { try graph.setMediaRange(from: from?.clockTime, to: to?.clockTime) }
+            if let frames { try graph.endAfter(frames: frames.number) }
+            // --from 0 needs no seek, so it also works with sources that can't seek.
+            let start = from.flatMap { $0.seconds > 0 ? $0.clockTime : nil }
+            if start != nil || to != nil { try graph.setMediaRange(from: start, to: to?.clockTime) }
         } catch {
             report.error("\(error)")
             throw ExitStatus.wrongInput.exitCode
@@ -160,6 +163,15 @@ struct RunCommand: AsyncParsableCommand {
     }
 
     private func input() throws -> DescriptionInput { try .single(validating: words) }
+
+    /// What the command reads itself, which the graph mustn't write.
+    private var ownFiles: [FileUse] {
+        get throws {
+            var files = control.map { [FileUse(.reads, $0 == "-" ? "/dev/fd/0" : $0, by: "--control")] } ?? []
+            if try input() == .standardInput { files.append(FileUse(.reads, "/dev/fd/0", by: "this command")) }
+            return files
+        }
+    }
 
     private var report: DiagnosticReport {
         json ? DiagnosticReport(printsJSON: true, jsonStream: StandardStreams.reservedOutput) : DiagnosticReport()
@@ -188,15 +200,18 @@ struct RunCommand: AsyncParsableCommand {
         _ description: Description, _ variables: [String: String], _ report: DiagnosticReport
     ) throws -> Graph {
         do {
+            let files = try ownFiles
             var found = try ElementPatience.wait {
-                try Graph.diagnose(description, variables: variables, isMadeNext: true)
+                try Graph.diagnose(description, variables: variables, isMadeNext: true, besides: files)
             }
             if json { found += StandardOutputWriters(description, variables).diagnostics }
             let reader = try input() == .standardInput ? "the description" : control == "-" ? "--control" : nil
             found += StandardInputReaders(description, variables, beside: reader).diagnostics
             let hasErrors = found.contains { $0.severity == .error }
             report.print(found)
-            for text in DiagnosticReport.unusedVariables(variables, of: [description]) { report.warning(text) }
+            for text in DiagnosticReport.variableWarnings(CommandWords(words), of: [description]) {
+                report.warning(text)
+            }
             if hasErrors {
                 report.printCount(found)
                 throw ExitStatus.wrongInput.exitCode

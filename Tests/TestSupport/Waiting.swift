@@ -11,11 +11,11 @@ public func waitUntil(_ condition: () -> Bool) -> Bool {
 }
 
 /// The same for what other tasks do, which need the threads that `waitUntil` holds up.
-public func eventually(_ condition: () -> Bool) async throws -> Bool {
+public func eventually(_ condition: () async -> Bool) async throws -> Bool {
     let deadline = monotonicNanoseconds() + 60_000_000_000
     while monotonicNanoseconds() < deadline {
-        if condition() { return true }
+        if await condition() { return true }
         try await Task.sleep(for: .milliseconds(1))
     }
-    return condition()
+    return await condition()
 }

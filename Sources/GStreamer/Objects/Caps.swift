@@ -130,3 +130,12 @@ extension Caps {
         return Caps(taking: gst_caps_simplify(result))
     }
 }
+
+extension Caps: ValueConvertible {
+    public static var gtype: GType { gst_caps_get_type() }
+    public convenience init?(_ value: borrowing Value) {
+        guard value.holds(Self.gtype), let caps = value.read({ g_value_get_boxed($0) }) else { return nil }
+        self.init(retaining: caps.assumingMemoryBound(to: GstCaps.self))
+    }
+    public func store(in value: inout Value) { g_value_set_boxed(&value.raw, raw) }
+}

@@ -44,4 +44,23 @@ extension Pad {
         let types = GST_PAD_PROBE_TYPE_BUFFER.rawValue | GST_PAD_PROBE_TYPE_BUFFER_LIST.rawValue
         gst_pad_add_probe(pad, GstPadProbeType(rawValue: types), { _, _, _ in GST_PAD_PROBE_DROP }, nil, nil)
     }
+
+    /// Drops buffers at this source pad until `isDiscarding` returns false. It is called with the pad's element before each
+    /// buffer, on the streaming thread. The element still gets `GST_FLOW_OK`.
+    public func discardBuffers(while isDiscarding: @escaping @Sendable (Element) -> Bool) {
+        addProbe(
+            GST_PAD_PROBE_TYPE_BUFFER, GST_PAD_PROBE_TYPE_BUFFER_LIST, holding: DiscardCondition(isDiscarding)
+        ) { pad, _, condition in
+            let condition = Unmanaged<DiscardCondition>.fromOpaque(condition!).takeUnretainedValue()
+            guard let element = Pad(retaining: pad!).parent, condition.isDiscarding(element) else {
+                return GST_PAD_PROBE_REMOVE
+            }
+            return GST_PAD_PROBE_DROP
+        }
+    }
+}
+
+private final class DiscardCondition: Sendable {
+    let isDiscarding: @Sendable (Element) -> Bool
+    init(_ isDiscarding: @escaping @Sendable (Element) -> Bool) { self.isDiscarding = isDiscarding }
 }

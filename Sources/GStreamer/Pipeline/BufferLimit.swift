@@ -4,10 +4,19 @@ extension Pad {
     /// Lets `count` buffers in, then end-of-stream, and nothing after that. Set it on a sink pad before data flows.
     ///
     /// End-of-stream follows the last buffer at once: a slow stream needn't send one more first. Upstream is told
-    /// that it is over (`GST_FLOW_EOS`). `ended` runs once, on the streaming thread, so it must not stop the pipeline; it gets
-    /// the running time at which the last buffer ends, where that is known.
-    public func endStream(afterBuffers count: UInt64, _ ended: @escaping @Sendable (ClockTime?) -> Void) {
-        addProbe(GST_PAD_PROBE_TYPE_BUFFER, GST_PAD_PROBE_TYPE_BUFFER_LIST, holding: BufferLimit(count, ended)) {
+    /// that it is over (`GST_FLOW_EOS`).
+    ///
+    /// Both closures run once, on the streaming thread, so they must not stop the pipeline. `willEnd` runs before the last
+    /// buffer is passed on; it receives the running time at which that buffer ends, if known. `didEnd` runs after
+    /// end-of-stream has been sent.
+    public func endStream(
+        afterBuffers count: UInt64, willEnd: @escaping @Sendable (ClockTime?) -> Void,
+        didEnd: @escaping @Sendable () -> Void
+    ) {
+        addProbe(
+            GST_PAD_PROBE_TYPE_BUFFER, GST_PAD_PROBE_TYPE_BUFFER_LIST,
+            holding: BufferLimit(count, willEnd: willEnd, didEnd: didEnd)
+        ) {
             pad, info, context in
             Unmanaged<BufferLimit>.fromOpaque(context!).takeUnretainedValue().probe(pad!, &info!.pointee)
         }
@@ -40,11 +49,13 @@ private final class BufferLimit {
     // Touched only in the pad's probe, which runs under the pad's stream lock.
     private var remaining: UInt64
     private var isPassingLast = false
-    private let ended: @Sendable (ClockTime?) -> Void
+    private let willEnd: @Sendable (ClockTime?) -> Void
+    private let didEnd: @Sendable () -> Void
 
-    init(_ count: UInt64, _ ended: @escaping @Sendable (ClockTime?) -> Void) {
+    init(_ count: UInt64, willEnd: @escaping @Sendable (ClockTime?) -> Void, didEnd: @escaping @Sendable () -> Void) {
         remaining = count
-        self.ended = ended
+        self.willEnd = willEnd
+        self.didEnd = didEnd
     }
 
     func probe(_ pad: UnsafeMutablePointer<GstPad>, _ info: inout GstPadProbeInfo) -> GstPadProbeReturn {
@@ -64,13 +75,13 @@ private final class BufferLimit {
         remaining = 0
         let (begin, duration) = (buffer.pointee.pts, buffer.pointee.duration)
         let end = begin == .max || duration == .max ? begin : begin + duration
-        let time = Pad.runningTime(of: end, at: pad)
+        willEnd(Pad.runningTime(of: end, at: pad))
         isPassingLast = true
         let result = gst_pad_chain(pad, buffer)
         isPassingLast = false
         if result != GST_FLOW_OK { info.ABI.abi.flow_ret = result }
         gst_pad_send_event(pad, gst_event_new_eos())
-        ended(time)
+        didEnd()
         return GST_PAD_PROBE_HANDLED
     }
 

@@ -75,6 +75,9 @@ public class Element: ObjectReference, @unchecked Sendable {
             reference.raw.assumingMemoryBound(to: GTypeInstance.self), gst_element_get_type()) != 0 ? reference : nil
     }
 
+    /// The bins that it is in, the innermost first and the pipeline last.
+    public var ancestors: some Sequence<Element> { sequence(first: self, next: \.parent).dropFirst() }
+
     public func staticPad(_ name: String) -> Pad? {
         gst_element_get_static_pad(element, name).map { Pad(taking: $0) }
     }
@@ -159,6 +162,9 @@ public class Element: ObjectReference, @unchecked Sendable {
     /// Sends end-of-stream into the sources.
     @discardableResult
     public func sendEndOfStream() -> Bool { gst_element_send_event(element, gst_event_new_eos()) != 0 }
+
+    /// Emits `no-more-pads` (`gst_element_no_more_pads`). Delayed links that still wait for a pad then fail.
+    public func emitNoMorePads() { gst_element_no_more_pads(element) }
 
     /// How far the stream is, in stream time.
     public var position: ClockTime? {

@@ -22,17 +22,17 @@ public final class InputExtent: Sendable {
         hasEnded.store(false, ordering: .relaxed)
     }
 
-    fileprivate func ends() { hasEnded.store(true, ordering: .relaxed) }
+    fileprivate func recordEndOfStream() { hasEnded.store(true, ordering: .relaxed) }
 
-    fileprivate func passes(_ buffer: UnsafeMutablePointer<GstBuffer>) {
+    fileprivate func recordBuffer(_ buffer: UnsafeMutablePointer<GstBuffer>) {
         // A buffer without an offset continues where the last one ended.
         let offset = UInt64(buffer.pointee.offset)
         let begin = offset == .max ? end.load(ordering: .relaxed) : offset
         end.store(begin + UInt64(gst_buffer_get_size(buffer)), ordering: .relaxed)
     }
 
-    /// Before it is read: what lies beyond the end of the input gives no buffer.
-    fileprivate func isAskedFor(_ info: GstPadProbeInfo) {
+    /// Records a pull request before it is served, because a read past the end returns no buffer.
+    fileprivate func recordPull(_ info: GstPadProbeInfo) {
         let (end, overflows) = UInt64(info.offset).addingReportingOverflow(UInt64(info.size))
         self.end.store(overflows ? .max : end, ordering: .relaxed)
     }
@@ -44,19 +44,19 @@ extension Pad {
         let extent = InputExtent()
         addProbe(GST_PAD_PROBE_TYPE_PUSH, GST_PAD_PROBE_TYPE_BUFFER, holding: extent) { _, info, context in
             Unmanaged<InputExtent>.fromOpaque(context!)._withUnsafeGuaranteedRef {
-                $0.passes(gst_pad_probe_info_get_buffer(info))
+                $0.recordBuffer(gst_pad_probe_info_get_buffer(info))
             }
             return GST_PAD_PROBE_OK
         }
         addProbe(GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, holding: extent) { _, info, context in
             if gst_pad_probe_info_get_event(info)?.pointee.type == GST_EVENT_EOS {
-                Unmanaged<InputExtent>.fromOpaque(context!)._withUnsafeGuaranteedRef { $0.ends() }
+                Unmanaged<InputExtent>.fromOpaque(context!)._withUnsafeGuaranteedRef { $0.recordEndOfStream() }
             }
             return GST_PAD_PROBE_OK
         }
-        // Nothing is blocked: this is how a probe comes before the reading.
+        // With PULL, the BLOCK flag makes the probe run before the read. PASS keeps the pad from blocking.
         addProbe(GST_PAD_PROBE_TYPE_PULL, GST_PAD_PROBE_TYPE_BLOCK, holding: extent) { _, info, context in
-            Unmanaged<InputExtent>.fromOpaque(context!)._withUnsafeGuaranteedRef { $0.isAskedFor(info!.pointee) }
+            Unmanaged<InputExtent>.fromOpaque(context!)._withUnsafeGuaranteedRef { $0.recordPull(info!.pointee) }
             return GST_PAD_PROBE_PASS
         }
         return extent

@@ -22,12 +22,24 @@ public final class MediaRange: Sendable {
         /// The element is `mpegpsdemux`. It finds its streams one by one, anywhere in the file, so a seek on the first would
         /// lose the others.
         case programStream
+        /// The stream ends before the range begins.
+        case isPastEnd(duration: ClockTime)
     }
 
     private enum Seek: Sendable {
-        case underWay
-        /// Pads that come later needn't wait.
+        /// It waits for its thread.
+        case queued
+        case underWay(isDecoded: Bool)
+        /// Pads added later needn't wait.
         case done(isDecoded: Bool)
+
+        /// Whether the element's streams continue encoded, so that they have to be cut.
+        var cuts: Bool {
+            switch self {
+            case .queued: false
+            case .underWay(let isDecoded), .done(let isDecoded): !isDecoded
+            }
+        }
     }
 
     private let start: ClockTime
@@ -50,7 +62,7 @@ public final class MediaRange: Sendable {
         self.end = end
         self.enqueue = enqueue
         self.refused = refused
-        // A decoding bin is sought as one, at its own pads: inside, a flush would meet decoders that are just being plugged.
+        // Seek a decoding bin at its own pads: a flush inside it could reach decoders that are still being plugged.
         for element in pipeline.allElements where !element.isSink && !element.isInDecoder {
             for pad in element.pads { hold(pad, of: element) }
             let observer = PadObserver(of: element) { [self] pad in hold(pad, of: element) }
@@ -58,7 +70,7 @@ public final class MediaRange: Sendable {
         }
     }
 
-    /// Once the pipeline is in NULL again. Not beside a closure that was enqueued.
+    /// Removes the probes. Call it once the pipeline is in NULL, and not concurrently with an enqueued closure.
     public func stop() {
         let state = state.withLock { state in
             defer { state = State(isOver: true) }
@@ -72,10 +84,9 @@ public final class MediaRange: Sendable {
         guard pad.direction == .source else { return }
         state.withLock { state in
             guard !state.isOver, state.held[pad] == nil else { return }
-            if case .done(let isDecoded) = state.seeks[element] {
-                if !isDecoded { state.cuts.append(pad.cutToSegment()) }
-                return
-            }
+            let seek = state.seeks[element]
+            if seek?.cuts == true { state.cuts.append(pad.cutToSegment()) }
+            if case .done = seek { return }
             state.held[pad] = pad.addProbe(
                 GST_PAD_PROBE_TYPE_BLOCK, GST_PAD_PROBE_TYPE_BUFFER, GST_PAD_PROBE_TYPE_BUFFER_LIST, holding: self
             ) { pad, _, range in
@@ -90,17 +101,19 @@ public final class MediaRange: Sendable {
     private func reached(_ pad: Pad) -> GstPadProbeReturn {
         // A file's bytes, which a demuxer gives times later.
         guard pad.countsTime, let element = pad.parent else { return GST_PAD_PROBE_PASS }
-        // Its times are those of an element upstream, which has been sent the seek by now.
+        // An upstream element sets these timestamps, and has already received the seek.
         let isFurtherOn = element.pads.contains { $0.direction == .sink && $0.countsTime }
         return state.withLock { state in
-            switch isFurtherOn ? .done(isDecoded: true) : state.seeks[element] {
+            // Likewise for a bin's pad, if an element inside the bin has received the seek.
+            let hasBeenSought = isFurtherOn || state.seeks.keys.contains { $0.ancestors.contains(element) }
+            switch hasBeenSought ? .done(isDecoded: true) : state.seeks[element] {
             case nil:
-                state.seeks[element] = .underWay
+                state.seeks[element] = .queued
                 enqueue { self.seek(element, by: pad) }
                 return GST_PAD_PROBE_OK
-            case .underWay: return GST_PAD_PROBE_OK
+            case .queued, .underWay: return GST_PAD_PROBE_OK
             case .done:
-                // Otherwise the seek, which is done, lets it go.
+                // If the probe is gone from `held`, `seek` removes it.
                 return state.held.removeValue(forKey: pad) == nil ? GST_PAD_PROBE_PASS : GST_PAD_PROBE_REMOVE
             }
         }
@@ -109,10 +122,16 @@ public final class MediaRange: Sendable {
     private func seek(_ element: Element, by pad: Pad) {
         guard state.withLock({ !$0.isOver }) else { return }
         if element.factoryName == "mpegpsdemux" { return refused(element, .programStream) }
-        // Streams that go on as they are can only begin at a key frame, and then all of them should.
-        let isDecoded =
-            element.isDecoder
-            || element.pads.allSatisfy { $0.direction == .sink || !$0.isLinked || $0.isDecoded }
+        if let duration = element.duration, duration > .zero, duration <= start {
+            return refused(element, .isPastEnd(duration: duration))
+        }
+        // Streams that stay encoded can only begin at a key frame, and then all of them should.
+        let isDecoded = element.pads.allSatisfy { $0.direction == .sink || !$0.isLinked || $0.isDecoded }
+        state.withLock { state in
+            state.seeks[element] = .underWay(isDecoded: isDecoded)
+            guard !isDecoded else { return }
+            for pad in state.held.keys where pad.parent == element { state.cuts.append(pad.cutToSegment()) }
+        }
         let position =
             isDecoded
             ? GST_SEEK_FLAG_ACCURATE.rawValue : GST_SEEK_FLAG_KEY_UNIT.rawValue | GST_SEEK_FLAG_SNAP_BEFORE.rawValue
@@ -120,12 +139,12 @@ public final class MediaRange: Sendable {
         let event = gst_event_new_seek(
             1, GST_FORMAT_TIME, flags, GST_SEEK_TYPE_SET, gint64(start.nanoseconds),
             end == nil ? GST_SEEK_TYPE_NONE : GST_SEEK_TYPE_SET, end.map { gint64($0.nanoseconds) } ?? -1)
-        let sources = element.pads.filter { $0.direction == .source }
-        if !isDecoded { state.withLock { $0.cuts += sources.map { $0.cutToSegment() } } }
+        // No data has passed these pads. A mixer downstream would stop for the flush, and wait for one on each of its inputs.
+        let probes = element.pads.filter { $0.direction == .source }.map { $0.dropFlushes() }
         if gst_pad_send_event(pad.pad, event) == 0 { refused(element, .cantSeek) }
+        for probe in probes { probe.remove() }
         let passing = state.withLock { state in
             state.seeks[element] = .done(isDecoded: isDecoded)
-            // Some may have come meanwhile.
             let waiting = state.held.keys.filter { $0.parent == element }
             return waiting.compactMap { state.held.removeValue(forKey: $0) }
         }
@@ -134,10 +153,10 @@ public final class MediaRange: Sendable {
 }
 
 extension Element {
-    fileprivate var isInDecoder: Bool { sequence(first: self, next: \.parent).dropFirst().contains { $0.isDecoder } }
+    fileprivate var isInDecoder: Bool { ancestors.contains { $0.isDecoder } }
 
-    /// It decodes, or it is a bin that does.
-    fileprivate var isDecoder: Bool {
+    /// Whether it decodes, or is a bin that does.
+    public var isDecoder: Bool {
         factoryName.flatMap(ElementFactoryInfo.find)?.classification.contains("Decoder") == true
     }
 }
@@ -146,9 +165,19 @@ extension Pad {
     /// The segment that passed it last is one of times, rather than of bytes.
     fileprivate var countsTime: Bool { Segment(passing: pad)?.raw.format == GST_FORMAT_TIME }
 
+    fileprivate func dropFlushes() -> PadProbe {
+        let probe = gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_EVENT_FLUSH, { _, _, _ in GST_PAD_PROBE_DROP }, nil, nil)
+        return PadProbe(pad: self, id: probe)
+    }
+
     /// Raw media leaves this source pad, or a decoder downstream makes it so.
     fileprivate var isDecoded: Bool {
-        if currentCaps?.mediaTypes.allSatisfy({ $0.hasSuffix("/x-raw") }) == true { return true }
+        if let currentCaps {
+            if currentCaps.mediaTypes.allSatisfy({ $0.hasSuffix("/x-raw") }) { return true }
+        } else if parent?.isDecoder == true {
+            // Its caps aren't known yet.
+            return true
+        }
         var open = [self]
         var seen: Set<Pad> = []
         while let source = open.popLast() {

@@ -31,6 +31,9 @@ public struct TaggedOrientation: Sendable, Hashable {
     /// Of a stream that begins.
     public init() {}
 
+    /// Collects the orientation tags that are stored on the sink pad `pad`.
+    public init(keptBy pad: Pad) { for tag in pad.orientationTags { add(tag, at: pad) } }
+
     /// Takes a tag that came by the sink pad `pad`. On the streaming thread: it looks at the elements upstream.
     public mutating func add(_ tag: OrientationTag, at pad: Pad?) {
         if tag.isGlobal { global = tag.orientation } else { own = tag.orientation }
@@ -55,14 +58,18 @@ extension Pad {
         }
     }
 
-    private var hasOrientationTag: Bool {
+    private var hasOrientationTag: Bool { !orientationTags.isEmpty }
+
+    /// The orientation tags stored on this pad: the stream's and the medium's.
+    fileprivate var orientationTags: [OrientationTag] {
+        var tags: [OrientationTag] = []
         var index: guint = 0
         while let event = gst_pad_get_sticky_event(pad, GST_EVENT_TAG, index) {
             defer { gst_event_unref(event) }
-            if OrientationTag(event) != nil { return true }
+            if let tag = OrientationTag(event) { tags.append(tag) }
             index += 1
         }
-        return false
+        return tags
     }
 }
 

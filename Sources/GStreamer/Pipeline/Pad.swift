@@ -71,6 +71,12 @@ public final class Pad: ObjectReference, @unchecked Sendable {
         return (isLive != 0, ClockTime(raw: minimum) ?? .zero, ClockTime(raw: maximum))
     }
 
+    /// Whether a segment has passed, as it does right before a stream's first data.
+    public var hasSegment: Bool { Segment(passing: pad) != nil }
+
+    /// Whether the element downstream pulls data from this source pad.
+    public var isPulled: Bool { pad.pointee.mode == GST_PAD_MODE_PULL }
+
     /// Whether a thread is inside the element behind this sink pad with a buffer of its.
     public var isTaking: Bool {
         guard g_rec_mutex_trylock(&pad.pointee.stream_rec_lock) != 0 else { return true }

@@ -1,7 +1,7 @@
 import CGStreamer
 
 /// What comes into a sink pad: buffers (a list of them is one arrival) and serialized events.
-public enum PadArrival: Sendable { case buffer, event }
+public enum PadArrival: Sendable { case buffer, event, endOfStream }
 
 extension Pad {
     /// Calls `isWatching` before the pad's element gets what arrives, until it returns false. On the streaming thread.
@@ -16,7 +16,7 @@ extension Pad {
             {
                 let flags = gst_event_type_get_flags(event.pointee.type).rawValue
                 guard flags & GST_EVENT_TYPE_SERIALIZED.rawValue != 0 else { return GST_PAD_PROBE_OK }
-                arrival = .event
+                arrival = event.pointee.type == GST_EVENT_EOS ? .endOfStream : .event
             }
             let watch = Unmanaged<ArrivalWatch>.fromOpaque(context!).takeUnretainedValue()
             return watch.isWatching(arrival) ? GST_PAD_PROBE_OK : GST_PAD_PROBE_REMOVE

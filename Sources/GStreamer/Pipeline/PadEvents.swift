@@ -36,13 +36,13 @@ extension Pad {
         }
     }
 
-    /// Whatever comes by this source pad is one stream, with this ID in place of those that elements make: also where another
-    /// element takes over, whose times go on. Once.
+    /// Replaces the ID of every stream-start event at this source pad, so that downstream sees one continuous stream even when
+    /// another element takes over. Call it once.
     public func setStreamID(_ id: String) {
         addProbe(GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, holding: StreamID(id)) { pad, info, context in
             guard let event = gst_pad_probe_info_get_event(info) else { return GST_PAD_PROBE_OK }
             if event.pointee.type == GST_EVENT_SEGMENT {
-                // Such as videorate begin anew with each segment: they would fill all the time since it began.
+                // Drop a repeated segment: elements such as videorate restart at each one and would fill the time since its start.
                 guard Pad.peerHas(event, pad) else { return GST_PAD_PROBE_OK }
                 // One that is dropped would be tried again with each buffer; this one counts as received.
                 gst_event_unref(event)

@@ -13,6 +13,11 @@ final class SegmentCut {
     private var end: GstClockTime?
     /// A key frame has been kept. Delta frames before it would refer to dropped ones.
     private var hasBegun = false
+    /// Frames inside the segment were dropped, for want of a key frame before them.
+    private var hasDropped = false
+
+    /// Nothing inside the segment could be kept.
+    fileprivate var lacksKeyFrame: Bool { hasDropped && !hasBegun }
 
     fileprivate func keeps(_ buffer: GstBuffer, in segment: GstSegment) -> Bool {
         let time = buffer.pts
@@ -21,9 +26,13 @@ final class SegmentCut {
         if buffer.dts != .max, buffer.dts != time { isReordered = true }
         last = time
         guard time >= segment.start else { return false }
+        if segment.stop != .max, time >= segment.stop, !hasBegun { return false }
         // Some demuxers' segments start after the key frame. Drop delta frames until the next one.
         hasBegun = hasBegun || buffer.mini_object.flags & GST_BUFFER_FLAG_DELTA_UNIT.rawValue == 0
-        guard hasBegun else { return false }
+        guard hasBegun else {
+            hasDropped = true
+            return false
+        }
         if let end { return time < end }
         guard segment.stop != .max, time >= segment.stop else { return true }
         end = isReordered ? time : segment.stop
@@ -31,7 +40,7 @@ final class SegmentCut {
     }
 
     /// Starts over for a new segment.
-    fileprivate func begin() { (last, isReordered, end, hasBegun) = (nil, false, nil, false) }
+    fileprivate func begin() { (last, isReordered, end, hasBegun, hasDropped) = (nil, false, nil, false, false) }
 
     fileprivate static func withoutEnd(_ event: UnsafeMutablePointer<GstEvent>) -> UnsafeMutablePointer<GstEvent> {
         var segment = Segment(event).raw
@@ -49,12 +58,17 @@ extension Pad {
         addProbe(GST_PAD_PROBE_TYPE_BUFFER, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, holding: SegmentCut()) {
             pad, info, context in
             guard info!.pointee.type.rawValue & GST_PAD_PROBE_TYPE_BUFFER.rawValue != 0 else {
-                guard let event = gst_pad_probe_info_get_event(info), event.pointee.type == GST_EVENT_SEGMENT else {
-                    return GST_PAD_PROBE_OK
+                guard let event = gst_pad_probe_info_get_event(info) else { return GST_PAD_PROBE_OK }
+                Unmanaged<SegmentCut>.fromOpaque(context!)._withUnsafeGuaranteedRef { cut in
+                    switch event.pointee.type {
+                    case GST_EVENT_SEGMENT:
+                        cut.begin()
+                        info!.pointee.data = UnsafeMutableRawPointer(SegmentCut.withoutEnd(event))
+                        gst_event_unref(event)
+                    case GST_EVENT_EOS where cut.lacksKeyFrame: Pad(retaining: pad!).postLackOfKeyFrame()
+                    default: break
+                    }
                 }
-                Unmanaged<SegmentCut>.fromOpaque(context!)._withUnsafeGuaranteedRef { $0.begin() }
-                info!.pointee.data = UnsafeMutableRawPointer(SegmentCut.withoutEnd(event))
-                gst_event_unref(event)
                 return GST_PAD_PROBE_OK
             }
             // As the pad's element gave it.
@@ -65,5 +79,13 @@ extension Pad {
             }
             return isKept ? GST_PAD_PROBE_OK : GST_PAD_PROBE_DROP
         }
+    }
+
+    private func postLackOfKeyFrame() {
+        guard let element = parent else { return }
+        element.postError(
+            .settings,
+            "\(element.name): the part to play has no key frame of \(name); choose an earlier start or a later end, or decode the stream"
+        )
     }
 }

@@ -125,7 +125,7 @@ public enum ElementClass {
         for template in declaration.padTemplates { gst_element_class_add_pad_template(element, template.make()) }
         element.pointee.change_state = { element, change in
             let implementation = ElementClass.implementation(of: element!)
-            if change == GST_STATE_CHANGE_NULL_TO_READY, implementation.postRefusals() {
+            if change == GST_STATE_CHANGE_NULL_TO_READY, !implementation.setRefusedValues() {
                 return GST_STATE_CHANGE_FAILURE
             }
             return implementation.changeState(StateChange(change)).raw
@@ -182,12 +182,10 @@ public enum ElementClass {
             case .untilInitialized, .untilReady, .always: break
             }
             try property.write?(implementation, Value(copying: value))
-            implementation.forgetRefusal(for: property.name)
+            implementation.forgetRefusedValue(of: property)
         } catch {
             if implementation.isInNull, !PropertyRefusal.isAwaited(object) {
-                let value = Value(copying: value)
-                let text = String(value) ?? value.serialized ?? ""
-                implementation.remember(refusalOf: text, for: property.name, error.reason)
+                implementation.remember(RefusedValue(Value(copying: value), of: property))
             }
             // In this order: whoever hears the warning may set other properties from there.
             if !PropertyRefusal.isQuiet(object) {

@@ -20,8 +20,8 @@ public struct ElementInstance: Sendable {
 /// `SettingsStore` and its state behind a lock of its own; here is only the instance's address, which never changes.
 open class ElementImplementation: @unchecked Sendable {
     public let instance: ElementInstance
-    /// For each property whose last value was refused, the text of the error.
-    private let refusals = Mutex<[String: String]>([:])
+    /// The last value of each property that refused it in NULL, in the order in which they were set.
+    private let refusedValues = Mutex<[RefusedValue]>([])
 
     open class var declaration: ElementDeclaration {
         preconditionFailure("\(self) declares nothing")
@@ -89,20 +89,30 @@ open class ElementImplementation: @unchecked Sendable {
 
     // MARK: Refused values
 
-    /// Remembers that a property refused a value set through GObject's functions. They report nothing to their caller, and
-    /// the element may have no bus for a warning yet, as under `gst-launch-1.0`.
-    func remember(refusalOf value: String, for property: String, _ reason: String) {
-        refusals.withLock { $0[property] = "\(property)=\(value) was refused: \(reason)" }
+    func remember(_ refused: RefusedValue) {
+        refusedValues.withLock { values in
+            values.removeAll { $0.property.name == refused.property.name }
+            values.append(refused)
+        }
     }
 
-    func forgetRefusal(for property: String) { refusals.withLock { $0[property] = nil } }
+    func forgetRefusedValue(of property: PropertyDeclaration) {
+        refusedValues.withLock { $0.removeAll { $0.property.name == property.name } }
+    }
 
-    /// Posts an error for each property whose last value was refused. Returns true if there was one: the element must then
-    /// stay in NULL, until each of those properties has been set to a valid value.
-    func postRefusals() -> Bool {
-        let refusals = refusals.withLock { $0.values.sorted() }
-        for refusal in refusals { postError(.settings, "\(name): \(refusal)") }
-        return !refusals.isEmpty
+    /// Sets the refused values again, on the way out of NULL. Posts an error for each that is refused again. Returns false if
+    /// there was one: the element must then stay in NULL.
+    func setRefusedValues() -> Bool {
+        var isAccepted = true
+        for refused in refusedValues.withLock({ $0 }) {
+            if let refusal = refused.retry(on: self) {
+                postError(.settings, "\(name): \(refusal)")
+                isAccepted = false
+            } else {
+                forgetRefusedValue(of: refused.property)
+            }
+        }
+        return isAccepted
     }
 
     // MARK: Class functions that every element has

@@ -62,10 +62,10 @@ public protocol ConfigurableElement: ElementImplementation {
     associatedtype Settings: Sendable
     static var defaultSettings: Settings { get }
     var settings: SettingsStore<Settings> { get }
-    /// Before a property changes, on the thread that sets it. May refuse by throwing: the property then keeps its value.
+    /// Called before a property changes, on the thread that sets it. Throw to refuse the change.
     func validate(_ proposed: Settings, changing property: String) throws(PropertyRefused)
-    /// The same for an element that has more to change with it, other settings included. Asked again, and what it gave
-    /// before is dropped, where another thread has changed a property meanwhile.
+    /// Like `validate`, for an element that must change other state or settings with the property. Called again, with the
+    /// earlier result discarded, if another thread changes a property meanwhile.
     func couple(_ proposed: inout Settings, changing property: String) throws(PropertyRefused) -> CoupledChange?
     /// After a property has changed, on the thread that set it.
     func settingsDidChange(_ property: String)

@@ -83,8 +83,7 @@ extension MediaGraphError {
     static var poolLimit: MediaGraphError {
         .allocationFailed(
             .init(
-                "a frame to keep", expected: "a buffer that its pool can spare",
-                actual: "all of them kept: let some go"))
+                "can't retain the frame", actual: "all buffers of its pool are retained; release some"))
     }
 }
 

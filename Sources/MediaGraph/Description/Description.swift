@@ -76,9 +76,22 @@ public struct Description: Sendable {
         if let command = ShellCommand.problem(in: String(decoding: expansion.bytes, as: UTF8.self)) {
             return Self.inOrder([command], locator)
         }
-        let parsed = DescriptionParser.parse(expansion.bytes)
-        let context = CheckContext(parsed)
-        var problems = expansion.problems + DescriptionChecks.problems(in: context)
+        let typography = TypographyCheck.problems(in: String(decoding: expansion.bytes, as: UTF8.self)).filter {
+            // A variable's value is as it is meant.
+            if case .expanded(let range) = $0.place { locator.variable(at: range) == nil } else { true }
+        }
+        // What else would be found follows from these.
+        guard typography.isEmpty else { return Self.inOrder(expansion.problems + typography, locator) }
+        let quotes = StrayQuotes.problems(in: expansion.bytes)
+        guard quotes.isEmpty else { return Self.inOrder(expansion.problems + quotes, locator) }
+        var context = CheckContext(DescriptionParser.parse(expansion.bytes))
+        var problems = expansion.problems
+        if let quoted = QuotedValue.repaired(expansion.bytes, context) {
+            context = CheckContext(DescriptionParser.parse(quoted.bytes))
+            problems += quoted.problems
+        }
+        let parsed = context.parsed
+        problems += DescriptionChecks.problems(in: context)
         let errors = problems.filter { $0.severity == .error }
         if parses, errors.allSatisfy({ !$0.isCertain }) {
             // What templates and names in the text can't tell, an actual parse can.
@@ -94,6 +107,7 @@ public struct Description: Sendable {
             problems +=
                 UnlinkedCheck.problems(in: context) + TeeCheck.problems(in: context)
                 + PrerollCheck.problems(in: context) + EncoderFormatCheck.problems(in: context)
+                + UnsetFileCheck.problems(in: context) + FileKindCheck.problems(in: context)
         }
         let elements = Self.described(parsed, locator)
         let additional = additionalChecks.flatMap { $0.problems(among: elements) }
@@ -122,7 +136,8 @@ public struct Description: Sendable {
                 factory: element.factory, name: element.name.flatMap { $0.isUnknown ? nil : $0.value },
                 properties: element.properties.map {
                     DescribedProperty(
-                        name: $0.name, value: $0.isUnknown ? nil : $0.value, locator: locator, offsets: $0.valueRange)
+                        name: $0.name, value: $0.isUnknown ? nil : $0.text(in: element.factory), locator: locator,
+                        offsets: $0.valueRange)
                 },
                 isFed: fed.contains(index), sourcePads: sourcePads[index] ?? [], uriDirection: element.uriDirection,
                 isNested: false, locator: locator, offsets: element.range)

@@ -7,19 +7,26 @@ extension Description {
         case isDirectory(path: String)
         case notReadable(path: String, reason: String)
         case tooLong(path: String, limit: Int)
+        /// Text in another encoding, such as Latin-1.
         case notUTF8(path: String, line: Int)
+        /// Text in UTF-16, by its byte order mark.
+        case isUTF16(path: String)
+        /// No text at all.
+        case notText(path: String)
 
         public var description: String {
             switch self {
             case .notFound(let path): "there is no file \"\(path)\""
             case .isDirectory(let path): "\"\(path)\" is a directory, not a description"
             case .notReadable(let path, let reason): "\"\(path)\" can't be read: \(reason)"
-            case .tooLong(let path, let limit): "\"\(path)\" is longer than \(limit >> 20) MiB, and no description"
+            case .tooLong(let path, let limit):
+                "\"\(path)\" is larger than \(limit >> 20) MiB, the limit for a description"
             case .notUTF8(let path, let line):
-                line == 1
-                    ? "\"\(path)\" isn't a description (UTF-8 text); to play a media file, write "
-                        + "'filesrc location=\"\(path)\" ! decodebin ! …'"
-                    : "\"\(path)\" isn't UTF-8 text (line \(line))"
+                "\"\(path)\" isn't UTF-8 text (line \(line)): save it as UTF-8 in your editor"
+            case .isUTF16(let path): "\"\(path)\" is UTF-16 text: save it as UTF-8 in your editor"
+            case .notText(let path):
+                "\"\(path)\" isn't a description (UTF-8 text); to play a media file, write "
+                    + "'filesrc location=\"\(path)\" ! decodebin ! …'"
             }
         }
     }
@@ -40,12 +47,22 @@ extension Description {
         }
         let (bytes, isOnDisk) = try Self.contents(path)
         guard let text = String(validating: bytes, as: UTF8.self) else {
-            let valid = String(decoding: bytes, as: UTF8.self).prefix { $0 != "\u{FFFD}" }
-            throw .notUTF8(path: path, line: valid.count { $0.isNewline } + 1)
+            throw Self.encodingError(of: bytes, path: path)
         }
         // Nothing lies beside a pipe.
         let folder = isOnDisk ? URL(fileURLWithPath: path).deletingLastPathComponent().path : nil
         self.init(text, name: path, folder: folder)
+    }
+
+    /// The error for bytes that aren't valid UTF-8: UTF-16, another encoding, or no text.
+    package static func encodingError(of bytes: [UInt8], path: String) -> FileError {
+        let start = bytes.prefix(4096)
+        let hasMark = start.starts(with: [0xFF, 0xFE]) || start.starts(with: [0xFE, 0xFF])
+        // Every other byte of ASCII is 0 in it.
+        if hasMark, start.count(where: { $0 == 0 }) * 4 > start.count { return .isUTF16(path: path) }
+        if start.contains(where: { $0 < 0x20 && !$0.isSpace && $0 != 0x1B }) { return .notText(path: path) }
+        let valid = String(decoding: bytes, as: UTF8.self).prefix { $0 != "\u{FFFD}" }
+        return .notUTF8(path: path, line: valid.count { $0.isNewline } + 1)
     }
 
     private static func contents(_ path: String) throws(FileError) -> (bytes: [UInt8], isOnDisk: Bool) {

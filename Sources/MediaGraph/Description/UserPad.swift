@@ -11,7 +11,7 @@ enum UserPad {
         else { return nil }
         let user = String(pad.dropFirst(prefix.count))
         guard pad != template, !user.isEmpty else {
-            return ("it is asked for by a user's name", "write \(prefix)bob for the user \"bob\"")
+            return ("the pad's name must contain a user's name", "write \(prefix)bob for the user \"bob\"")
         }
         do throws(PadName.UnescapeError) {
             _ = try PadName.unescape(user)

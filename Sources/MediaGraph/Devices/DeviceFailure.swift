@@ -15,47 +15,47 @@ enum DeviceFailure {
         _ error: GLibError, debug: String = "", device: String, path: String? = nil, isSink: Bool = false,
         wasRunning: Bool
     ) -> MediaGraphError? {
-        func detail(_ expected: String) -> MediaGraphError.Detail {
-            MediaGraphError.Detail(device, expected: expected, actual: error.message)
+        func detail(_ problem: String) -> MediaGraphError.Detail {
+            MediaGraphError.Detail(device, actual: "\(problem) (\(error.message))")
         }
         // By what isn't translated. PulseAudio is asked for the device when data is to flow: the element counts as running by then.
         if error.message.hasPrefix("Failed to connect stream:") {
-            return .noDevice(detail("a device that the sound server has; `mediagraph devices` lists them"))
+            return .noDevice(detail("the sound server has no such device; `mediagraph devices` lists its devices"))
         }
         if ElementProblem(error) == .notFound, debug.contains("Capabilities: 0x") {
             return .noDevice(
                 detail(
                     isSink
-                        ? "a device that takes pictures, as a virtual camera (v4l2loopback) that nobody else writes to"
-                        : "a camera; a virtual one (v4l2loopback) is one while something writes to it"))
+                        ? "not a video output, or another program is writing to it"
+                        : "not a camera; a v4l2loopback device is a camera only while a program writes to it"))
         }
         switch ElementProblem(error) {
         case .busy:
-            return .deviceBusy(detail("a device that no other program uses; `mediagraph devices` says who has it"))
+            return .deviceBusy(detail("in use by another program; `mediagraph devices` shows which"))
         case .notAuthorized: return .notPermitted(detail(permissionHint(path)))
         case .read, .write:
             // pulsesrc opens without a device and asks for it with the first read.
             return wasRunning
-                ? .deviceGone(detail("it to stay plugged in"))
-                : .noDevice(detail("a device that is there and works; `mediagraph devices` lists them"))
+                ? .deviceGone(detail("was disconnected"))
+                : .noDevice(detail("not found, or not working; `mediagraph devices` lists the devices that are there"))
         case .notFound, .openRead, .openWrite, .openReadWrite:
-            if wasRunning { return .deviceGone(detail("it to stay plugged in")) }
+            if wasRunning { return .deviceGone(detail("was disconnected")) }
             if let path, access(path, F_OK) == 0, access(path, R_OK | W_OK) != 0 {
                 return .notPermitted(detail(permissionHint(path)))
             }
-            return .noDevice(detail("a device that is there; `mediagraph devices` lists them"))
+            return .noDevice(detail("can't be opened; `mediagraph devices` lists the devices that are there"))
         // A server that went: pulsesrc says "Disconnected" with a code that says nothing.
         default:
             guard error.domain == "gst-resource-error-quark" else { return nil }
             return wasRunning
-                ? .deviceGone(detail("it to stay plugged in"))
-                : .noDevice(detail("a device that works; `mediagraph doctor` says what is missing"))
+                ? .deviceGone(detail("was disconnected"))
+                : .noDevice(detail("not working; `mediagraph doctor` shows what is missing"))
         }
     }
 
     private static func permissionHint(_ path: String?) -> String {
         let group = path.map { $0.hasPrefix("/dev/snd") ? "audio" : "video" } ?? "video or audio"
-        return "the right to use it: join the group \(group) (`sudo usermod -aG \(group) $USER`) and log in again"
+        return "permission denied: join the group \(group) (`sudo usermod -aG \(group) $USER`) and log in again"
     }
 }
 

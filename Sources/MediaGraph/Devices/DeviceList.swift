@@ -23,8 +23,8 @@ public struct DeviceList: Sendable {
         unanswered = answers.filter { $0.answer == nil }.map { lister, _ in
             .timeOut(
                 .init(
-                    lister.name, expected: "an answer",
-                    actual: "none: the server or the driver behind it hangs or refuses"))
+                    lister.name, actual: "didn't answer; its server or driver may be hanging, or refused the connection"
+                ))
         }
     }
 }

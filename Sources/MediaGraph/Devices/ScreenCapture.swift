@@ -84,12 +84,12 @@ final class ScreenCapture: Sendable {
     }
 
     static func serverGone(_ name: String) -> MediaGraphError {
-        .deviceGone(.init("X screen \(name)", expected: "an X server that runs", actual: "a connection that it closed"))
+        .deviceGone(.init("X screen \(name)", actual: "the X server closed the connection"))
     }
 
     private func over(_ title: String) -> MediaGraphError.Detail {
         window.withLock { $0.isOver = true }
-        return .init(name(title), expected: "a window that is open", actual: "none that can be captured")
+        return .init(name(title), actual: "the window was closed or can't be captured")
     }
 
     /// What people call what it captures, or is to capture.

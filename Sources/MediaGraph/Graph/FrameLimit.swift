@@ -9,12 +9,14 @@ extension Graph {
     /// Returns the name of the element that counts; throws `wrongUsage` when there is none.
     @discardableResult
     public func endAfter(frames count: UInt64) throws(GraphError) -> String {
-        guard count > 0 else { throw .wrongUsage("a graph can't end after no frames") }
+        guard count > 0 else { throw .wrongUsage("the frame limit must be at least 1") }
         guard let (element, pad) = countingPlace else {
             throw .wrongUsage("nothing counts frames: the graph has neither a rawdatapipe nor a sink")
         }
         pad.endStream(afterBuffers: count) { [weak self] end in
+            // Before the last frame goes on: with it, a muxer may take the sound of what follows.
             if let end { self?.leaveOut(from: end) }
+        } didEnd: { [weak self] in
             self?.requestEndOfStream()
         }
         return element.name

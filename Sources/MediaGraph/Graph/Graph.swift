@@ -23,6 +23,8 @@ public final class Graph: Sendable {
     let streams = WeakStreams()
     let stock = StockNodes()
     private let outputFiles = OutputFiles()
+    private let padCompletion = PadCompletion()
+    private let emptyContainers = EmptyContainers()
     let streamWatch = StreamWatch()
     let mediaRange = GraphMediaRange()
     private let screens = ScreenCaptures()
@@ -63,6 +65,7 @@ public final class Graph: Sendable {
         pipeline.removeMessageHandler()
         streams.end(.stopped)
         // The last reference may go on a streaming thread, which must never stop its own element.
+        padCompletion.end()
         control.async { [pipeline, stock, outputFiles, mediaRange] in
             stock.willStop()
             pipeline.setState(.null)
@@ -117,8 +120,10 @@ public final class Graph: Sendable {
         guard state.withLock({ $0.isStarting(run) }) else { return }
         guard stock.willStart(pipeline) else { return }
         outputFiles.open(in: pipeline)
+        emptyContainers.begin(in: pipeline)
         streamWatch.begin(in: pipeline)
         mediaRange.begin(in: pipeline) { [weak self] in self?.enqueue($0) }
+        padCompletion.begin(in: pipeline) { [weak self] in self?.isStarting == true }
         if screens.begin(in: pipeline) {
             // A window that was asked for is there, or nothing is captured.
             guard pipeline.setState(.ready) != .failure, screens.choose() else {
@@ -265,6 +270,8 @@ public final class Graph: Sendable {
                     outputFiles.close()
                     streamWatch.end(in: pipeline)
                     mediaRange.end()
+                    padCompletion.end()
+                    emptyContainers.end()
                     stock.stopped()
                     state.withLock { $0.stopped(run) }
                 }
@@ -275,6 +282,9 @@ public final class Graph: Sendable {
 
     /// Ends the graph without waiting; whoever runs it or waits for its end goes on. Any thread, inside handlers too.
     public func requestStop() { finish(.stopped) }
+
+    /// Ends the graph by an error that no element has posted.
+    package func fail(_ reason: String) { finish(.failed(.unexplained(pipeline, reason))) }
 
     /// Runs what changes the states of the graph's elements, which blocks, between two changes of its own.
     func onControlQueue(_ body: @escaping @Sendable () throws(MediaGraphError) -> Void) async throws(MediaGraphError) {
@@ -303,8 +313,13 @@ public final class Graph: Sendable {
             guard let missing = pipeline.missingStream(of: report.debug) else {
                 return tell(.warning(ElementFailure(message, report)))
             }
+            if let conflict = pipeline.conflict(behind: missing) {
+                message.source?.postError(.notNegotiated, conflict)
+                break
+            }
+            // In this order: the end of the branch may be the end of the graph, after which nothing is told.
+            if state.withLock({ $0.record(missing) }) { tell(.missingStream(missing)) }
             pipeline.endBranch(of: missing)
-            tell(.missingStream(missing))
         case .asyncDone: if message.sourceName == pipeline.name { outputFiles.allowWriting() }
         case .latency: recalculateLatency()
         // Some elements are made while the graph runs, as by `autovideosink`.
@@ -378,7 +393,7 @@ public final class Graph: Sendable {
             dumpDotFile("error")
             if failure.debug.contains("not-negotiated") {
                 control.async { [self] in
-                    let found = pipeline.formatConflict
+                    let found = currentFormatConflict
                     conflict.withLock { $0 = found }
                 }
             }
@@ -421,22 +436,5 @@ extension Graph {
         /// Whether the graph goes on without what this element gives, which has failed; of `nil`: without all of its sources,
         /// which have ended. On the thread that posts.
         var outlives: @Sendable (Element?) -> Bool = { _ in false }
-    }
-}
-
-extension ElementFailure {
-    /// For a refusal that no element explained.
-    fileprivate static func unexplained(_ pipeline: Pipeline, _ text: String) -> ElementFailure {
-        ElementFailure(
-            element: pipeline.name, factory: nil, error: GLibError(domain: "mediagraph", code: 0, message: text),
-            debug: "")
-    }
-
-    init(element: String, factory: String?, error: GLibError, debug: String) {
-        self.element = element
-        self.factory = factory
-        self.error = error
-        self.debug = debug
-        cause = nil
     }
 }

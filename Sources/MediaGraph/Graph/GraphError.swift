@@ -24,7 +24,8 @@ extension GraphError: CustomStringConvertible {
         case .description(let error): error.description
         case .registration(let error): error.description
         case .noSuchNode(let name, let known):
-            "no element is named \"\(name)\"" + (known.isEmpty ? "" : "; there are \(known.joined(separator: ", "))")
+            "no element is named \"\(name)\""
+                + (known.isEmpty ? "" : "; named elements: \(known.joined(separator: ", "))")
         case .wrongKind(let name, let expected, let actual): "\"\(name)\" is a \(actual), not a \(expected)"
         case .failed(let failure): failure.description
         case .stopped: "the graph was stopped before it was running"
@@ -54,23 +55,36 @@ public struct ElementFailure: Error, Sendable, CustomStringConvertible {
         }
         error = GLibError(
             domain: report.error.domain, code: report.error.code,
-            message: device?.description ?? report.error.message + Self.inputs(of: message, report.error))
+            message: device?.description ?? PlainMessage.text(of: message, report) ?? report.error.message
+                + Self.places(of: message, report.error, report.debug))
         debug = report.debug
         self.cause = cause ?? device
     }
 
-    /// Which files or addresses an element reads whose input isn't what it should be: ` (reading notes.txt)`.
-    private static func inputs(of message: Message, _ error: GLibError) -> String {
+    /// What the error is about, where its text doesn't say so: ` (reading notes.txt)`.
+    private static func places(of message: Message, _ error: GLibError, _ debug: String) -> String {
+        // GST_RESOURCE_ERROR_READ to SYNC, and NO_SPACE_LEFT.
+        if error.domain == "gst-resource-error-quark", [9, 10, 11, 12, 14].contains(error.code),
+            let element = message.source,
+            let file = try? element.property("location", as: String.self), !error.message.contains(file)
+        {
+            return element.isSink ? " (writing \(file), which is incomplete)" : " (reading \(file))"
+        }
         // GST_STREAM_ERROR_TYPE_NOT_FOUND, WRONG_TYPE, CODEC_NOT_FOUND, DECODE, DEMUX and FORMAT.
         guard case .error = message.kind, error.domain == "gst-stream-error-quark",
             [4, 5, 6, 7, 9, 11].contains(error.code), let places = message.source.map(\.inputPlaces), !places.isEmpty
         else { return "" }
-        return " (reading \(places.joined(separator: ", ")))"
+        // qtdemux found no `moov`, which cameras and muxers write at the end.
+        let hint =
+            debug.hasSuffix("no known streams found")
+            ? "; an MP4 file has no index if it was cut off or its recording wasn't finished" : ""
+        return " (reading \(places.joined(separator: ", "))\(hint))"
     }
 
     /// The last line of the debug text: what GStreamer's elements put their own detail in.
     public var detail: String {
-        debug.split(whereSeparator: \.isNewline).dropFirst().joined(separator: "\n")
+        let lines = debug.split(whereSeparator: \.isNewline).dropFirst()
+        return PlainMessage.isUninformative(lines.last) ? "" : lines.joined(separator: "\n")
     }
 
     public var description: String {
@@ -78,5 +92,22 @@ public struct ElementFailure: Error, Sendable, CustomStringConvertible {
         let text =
             error.message.hasPrefix("\(element): ") ? String(error.message.dropFirst(element.count + 2)) : error.message
         return "\(source): \(text)" + (detail.isEmpty ? "" : " [\(detail)]")
+    }
+}
+
+extension ElementFailure {
+    /// For a refusal that no element explained.
+    static func unexplained(_ pipeline: Pipeline, _ text: String) -> ElementFailure {
+        ElementFailure(
+            element: pipeline.name, factory: nil, error: GLibError(domain: "mediagraph", code: 0, message: text),
+            debug: "")
+    }
+
+    init(element: String, factory: String?, error: GLibError, debug: String) {
+        self.element = element
+        self.factory = factory
+        self.error = error
+        self.debug = debug
+        cause = nil
     }
 }

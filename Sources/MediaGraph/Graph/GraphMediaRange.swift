@@ -9,8 +9,9 @@ extension Graph {
     /// Accuracy depends on the format. Positions in MPEG transport and program streams are estimates. Matroska's timestamps
     /// are whole milliseconds, so one extra frame may be included.
     ///
-    /// Throws `wrongUsage` for an empty range. A run ends with an error if a source can't seek (a camera, say), or if
-    /// `mpegpsdemux` is used outside of `decodebin`.
+    /// Throws `wrongUsage` for an empty range. A run ends with an error if a source can't seek (a camera, say), if a stream that
+    /// isn't decoded has no key frame in the part, if the input ends before `start`, or if `mpegpsdemux` is used outside of
+    /// `decodebin`.
     public func setMediaRange(from start: ClockTime? = nil, to end: ClockTime? = nil) throws(GraphError) {
         if let end, end <= (start ?? .zero) { throw .wrongUsage("the part to play ends before it begins") }
         mediaRange.set(from: start, to: end)
@@ -28,12 +29,15 @@ final class GraphMediaRange: Sendable {
 
     private let state = Mutex(State())
 
+    /// Seconds, to the millisecond: 2.996
+    private static func text(_ time: ClockTime) -> String { "\((time.seconds * 1000).rounded() / 1000)" }
+
     func set(from start: ClockTime?, to end: ClockTime?) {
         state.withLock { ($0.start, $0.end) = (start, end) }
     }
 
-    /// Whether the current run plays only a part. Keeps its answer after the run until `end()`.
-    var isLimited: Bool { state.withLock { $0.range != nil } }
+    /// The part that the current run plays, until `end()`.
+    var current: MediaRange? { state.withLock { $0.range } }
 
     /// Before a run.
     func begin(in pipeline: Pipeline, enqueue: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) {
@@ -46,6 +50,8 @@ final class GraphMediaRange: Sendable {
                     "can't seek, so no part of its stream can be played (--from, --to): use a source that can, such as a file"
                 case .programStream:
                     "no part of an MPEG program stream can be played here (--from, --to): replace mpegpsdemux with decodebin, or remux the file first, to Matroska, say"
+                case .isPastEnd(let duration):
+                    "can't start at \(Self.text(start ?? .zero)) s (--from): the input is only \(Self.text(duration)) s long"
                 }
             element.postError(.settings, "\(element.name): \(reason)")
         }

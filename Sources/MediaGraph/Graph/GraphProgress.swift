@@ -62,7 +62,7 @@ extension Graph {
         return isPicture == false ? .buffers : .frames
     }
 
-    private func isPartOfNode(_ element: Element) -> Bool {
+    func isPartOfNode(_ element: Element) -> Bool {
         bins(around: element).contains { $0.factoryName.map(Nodes.factoryNames.contains) ?? false }
     }
 
@@ -77,7 +77,7 @@ extension Graph {
 
     /// From the innermost to the outermost, without the pipeline.
     private func bins(around element: Element) -> [Element] {
-        Array(sequence(first: element, next: \.parent).dropFirst().prefix { $0 != pipeline })
+        Array(element.ancestors.prefix { $0 != pipeline })
     }
 }
 

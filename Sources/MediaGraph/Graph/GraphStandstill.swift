@@ -15,14 +15,3 @@ extension Graph {
         return told.filter { !bins.contains($0) }.map { ($0.name, $0.factoryName) }
     }
 }
-
-extension Element {
-    /// The bins that it is in, the innermost first.
-    fileprivate var ancestors: some Sequence<Element> {
-        sequence(state: self) { element in
-            guard let parent = element.parent else { return nil }
-            element = parent
-            return parent
-        }
-    }
-}

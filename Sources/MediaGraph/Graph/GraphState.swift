@@ -30,6 +30,8 @@ struct GraphState: Sendable {
     private(set) var generation = 0
     /// The sources of this run were asked to end their streams.
     private var isAskedToEnd = false
+    /// Of this run, those that have been reported. GStreamer may post a failed link twice.
+    private var missingStreams: Set<MissingStream> = []
     private var waiting = Waiting()
     private var lastWaiter = 0
     /// Waiters that were cancelled before they waited.
@@ -40,6 +42,7 @@ struct GraphState: Sendable {
         guard case .idle = phase else { return nil }
         phase = .starting
         isAskedToEnd = false
+        missingStreams = []
         generation += 1
         return generation
     }
@@ -69,10 +72,15 @@ struct GraphState: Sendable {
         }
     }
 
+    /// Records a missing stream. Returns false if it has already been reported in this run.
+    mutating func record(_ missing: MissingStream) -> Bool { missingStreams.insert(missing).inserted }
+
     mutating func askToEnd() { isAskedToEnd = true }
 
-    /// The streams have ended, and nobody had asked for it.
-    var hasEndedByItself: Bool { if case .ended(.endOfStream) = phase { !isAskedToEnd } else { false } }
+    /// All streams have ended, and nobody had asked for it. One that is missing ends its branch, and maybe the graph, early.
+    var hasPlayedWhole: Bool {
+        if case .ended(.endOfStream) = phase { !isAskedToEnd && missingStreams.isEmpty } else { false }
+    }
 
     var isStarting: Bool { if case .starting = phase { true } else { false } }
 

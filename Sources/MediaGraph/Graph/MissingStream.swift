@@ -35,13 +35,58 @@ extension Pipeline {
                 + (names.isEmpty ? ", and no other source pads" : "; it has \(names)")
         }
         let given = mediaTypes(pads.compactMap(\.currentCaps))
-        let taken = mediaTypes(sink.pads.filter { $0.direction == .sink }.map { $0.queryCaps() })
+        let inputs = sink.pads.filter { $0.direction == .sink }
+        // A muxer that no stream fits has no pads at all.
+        let taken = mediaTypes(inputs.isEmpty ? sink.inputTemplates.map(\.caps) : inputs.map { $0.queryCaps() })
         let streams = given.isEmpty ? "no stream" : given.joined(separator: ", ")
         let missing =
             kind(taken).map { kind in
                 "there is no \(given.contains { $0.hasPrefix(kind + "/") } ? "other " : "")\(kind) stream"
             } ?? "no stream matches"
-        return "\(missing): \(source.name) gives \(streams), \(sink.name) takes \(taken.joined(separator: ", "))"
+        let isOfKind = given.contains { type in kind(taken).map { type.hasPrefix($0 + "/") } ?? false }
+        // The stream is there, encoded.
+        let lacksDecoder =
+            isOfKind && taken.allSatisfy { $0.hasSuffix("/x-raw") } && !given.contains(where: taken.contains)
+        let remedy =
+            muxerPad(for: pads, sink)
+            ?? (isOfKind && sink.isDecoder ? "replace \(sink.name) with decodebin" : nil)
+            ?? (lacksDecoder ? "replace \(source.name) with decodebin" : nil)
+            ?? (sink.isMuxer && inputs.isEmpty ? "use another muxer, or decode and re-encode the stream" : nil)
+        return "\(missing): \(source.name) gives \(streams), \(sink.name) takes \(FormatConflict.list(taken))"
+            + (remedy.map { "; \($0)" } ?? "")
+    }
+
+    /// A link to a muxer without a pad's name gets the first kind of pad that it has, even behind a queue, which takes anything:
+    /// then another kind of stream needs the name.
+    private static func muxerPad(for streams: [Pad], _ sink: Element) -> String? {
+        guard let input = sink.muxerInput, let muxer = input.parent else { return nil }
+        for stream in streams where !stream.isLinked {
+            guard let caps = stream.currentCaps, !input.queryCaps().canIntersect(caps),
+                let template = muxer.inputTemplates.first(where: {
+                    $0.presence == .request && $0.caps.canIntersect(caps)
+                })
+            else { continue }
+            let name = template.name.replacing(/%\w+/, with: "0")
+            return "to mux \(mediaTypes([caps]).joined(separator: ", ")), name the muxer's pad: ! \(muxer.name).\(name)"
+        }
+        return nil
+    }
+
+    /// Explains, in one sentence, why a stream that the input has can't be linked without a converter; `nil` if converting
+    /// isn't the problem.
+    func conflict(behind missing: MissingStream) -> String? {
+        guard let source = element(named: missing.source), let sink = element(named: missing.sink) else { return nil }
+        for output in source.pads where output.direction == .source && !output.isLinked {
+            guard let given = output.currentCaps else { continue }
+            for input in sink.pads where input.direction == .sink && input.neighbour == nil {
+                let taken = input.queryCaps()
+                guard given.mediaTypes.allSatisfy(taken.mediaTypes.contains) else { continue }
+                let conflict = FormatConflict(
+                    from: given, to: taken, filter: nil, labels: (source.name, sink.name))
+                if let conflict { return conflict.text }
+            }
+        }
+        return nil
     }
 
     private static func mediaTypes(_ caps: [Caps]) -> [String] {
@@ -59,7 +104,11 @@ extension Pipeline {
         let outputs = source.pads.filter { $0.direction == .source }
         // A demuxer of which nothing is taken fails, and the rest of the graph with it.
         if !outputs.contains(where: \.isLinked) { for pad in outputs { pad.discardBuffers() } }
-        for pad in sink.pads where pad.direction == .sink && pad.neighbour == nil { pad.endBranch() }
+        let inputs = sink.pads.filter { $0.direction == .sink }
+        for pad in inputs where pad.neighbour == nil { pad.endBranch() }
+        // A muxer that no stream fits: nothing would ever come out of it.
+        guard inputs.isEmpty else { return }
+        for pad in sink.pads { pad.receiver?.endBranch() }
     }
 }
 
@@ -85,13 +134,31 @@ extension Pad {
     }
 
     /// The sink pad that this source pad feeds: an element's, or that of a bin which is one for its users.
-    private var receiver: Pad? {
+    fileprivate var receiver: Pad? {
         guard let peer, let owner = peer.parent else { return neighbour }
         return owner.isMuxer || owner.isCompositeNode ? peer : neighbour
     }
 }
 
 extension Element {
+    fileprivate var inputTemplates: [PadTemplateInfo] {
+        let templates = factoryName.flatMap(ElementFactoryInfo.find)?.padTemplates ?? []
+        return templates.filter { $0.direction == .sink }
+    }
+
+    /// The pad of a muxer that this element's data goes into, through elements with one way out.
+    fileprivate var muxerInput: Pad? {
+        var element = self
+        var seen: Set<Element> = []
+        while seen.insert(element).inserted {
+            let outputs = element.pads.filter { $0.direction == .source }
+            guard outputs.count == 1, let next = outputs[0].neighbour, let receiver = next.parent else { return nil }
+            if receiver.isMuxer { return next }
+            element = receiver
+        }
+        return nil
+    }
+
     /// Takes an input away from a muxer, before any stream has begun there.
     fileprivate func leaveOut(_ pad: Pad) {
         pad.peer?.unlink(from: pad)

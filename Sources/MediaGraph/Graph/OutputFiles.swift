@@ -126,7 +126,7 @@ private final class ExistingFile: Sendable {
     private func isWaiting(at arrival: PadArrival) -> Bool {
         let (isWaiting, failure) = progress.withLock { progress -> (Bool, SystemError?) in
             switch progress.state {
-            case .untouched where arrival == .event: return (true, nil)
+            case .untouched where arrival != .buffer: return (true, nil)
             case .untouched where !progress.mayWrite:
                 progress.state = .firstBufferWaits
                 return (true, nil)

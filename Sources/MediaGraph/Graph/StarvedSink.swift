@@ -7,14 +7,19 @@ public struct StarvedSink: Sendable, Hashable {
     public let cause: Cause
     /// Whether the graph plays nevertheless, as a live one does.
     public let isGraphPlaying: Bool
+    /// Whether the sink has GStreamer's property `async`, with which the graph needn't wait for it.
+    let hasAsync: Bool
 
-    init(sink: String, cause: Cause, isGraphPlaying: Bool = false) {
-        (self.sink, self.cause, self.isGraphPlaying) = (sink, cause, isGraphPlaying)
+    init(sink: String, cause: Cause, isGraphPlaying: Bool = false, hasAsync: Bool = true) {
+        (self.sink, self.cause, self.isGraphPlaying, self.hasAsync) = (sink, cause, isGraphPlaying, hasAsync)
     }
 
     public enum Cause: Sendable, Hashable {
         /// A `valve` with `drop=true` is upstream.
         case closedValve(String)
+        /// Two linked elements upstream have no format in common, and no element has posted an error for it: `decodebin` drops
+        /// one that comes while it starts the element (GStreamer 1.22). What each side gives and takes, in a sentence.
+        case formatConflict(String)
         /// The input of this upstream element isn't linked: no matching stream has appeared.
         case unlinkedInput(of: String)
         /// The sink is a `webrtcbin` to which no peer has connected.
@@ -23,8 +28,13 @@ public struct StarvedSink: Sendable, Hashable {
         /// that queue; `encoder` is an encoder upstream of the starved sink that needs several frames before it outputs one.
         case fullQueue(String, level: String, blockedBy: String?, encoder: Encoder?)
         /// A sink in another branch blocks the thread that feeds both until the graph plays.
-        case sharedThread(splitter: String, blockedBy: String)
-        /// None of these: its source has sent nothing yet.
+        /// `splitter` is `nil` where that thread splits inside the blocking element.
+        case sharedThread(splitter: String?, blockedBy: String)
+        /// This source has sent nothing yet. With its address, where it has one.
+        case silentSource(String, address: String?)
+        /// The graph plays and this source sends, but an element between the two passes nothing on.
+        case nothingPassed(from: String)
+        /// None of these.
         case unknown
     }
 
@@ -37,8 +47,8 @@ public struct StarvedSink: Sendable, Hashable {
     /// Whether the sink stays without data unless somebody changes something.
     public var isPermanent: Bool {
         switch cause {
-        case .closedValve, .noPeer, .fullQueue, .sharedThread: true
-        case .unlinkedInput, .unknown: false
+        case .closedValve, .formatConflict, .noPeer, .fullQueue, .sharedThread: true
+        case .unlinkedInput, .silentSource, .nothingPassed, .unknown: false
         }
     }
 }
@@ -50,7 +60,8 @@ extension StarvedSink: CustomStringConvertible {
         case .closedValve(let valve):
             "\(sink) hasn't received any data: \(valve) is closed. Set drop=false on \(valve)"
                 + (isGraphPlaying
-                    ? "" : "; or, to play the other branches without \(sink), set async=false on \(sink)")
+                    || !hasAsync ? "" : "; or, to play the other branches without \(sink), set async=false on \(sink)")
+        case .formatConflict(let conflict): "\(sink) hasn't received any data: \(conflict)"
         case .unlinkedInput(let element):
             "\(sink) hasn't received any data: the input of \(element) isn't linked, since no matching stream has appeared. "
                 + "Check that the source has one"
@@ -59,10 +70,19 @@ extension StarvedSink: CustomStringConvertible {
         case .fullQueue(let queue, let level, let blocker, let encoder):
             "\(sink) hasn't received any data: \(queue) in another branch is full (\(level))"
                 + Self.reason(blocker, encoder, queue) + ". Do one of these: set max-size-time=0 max-size-buffers=0 "
-                + "max-size-bytes=0 on \(queue); " + Self.setting(of: encoder) + "set async=false on \(sink)"
+                + "max-size-bytes=0 on \(queue)" + Self.setting(of: encoder)
+                + (hasAsync ? "; set async=false on \(sink)" : "")
         case .sharedThread(let splitter, let blocker):
-            "\(sink) hasn't received any data: \(blocker) blocks the thread that feeds both until the graph plays. Add a queue "
-                + "to each branch of \(splitter) (\(splitter). ! queue ! …), or set async=false on \(sink)"
+            "\(sink) hasn't received any data: \(blocker) blocks the thread that feeds both until the graph plays. "
+                + Self.remedy([
+                    splitter.map { "add a queue to each branch of \($0) (\($0). ! queue ! …)" },
+                    hasAsync ? "set async=false on \(sink)" : nil,
+                ])
+        case .silentSource(let source, let address):
+            "\(sink) hasn't received any data: \(source)\(address.map { " (\($0))" } ?? "") has sent nothing yet. Check that "
+                + "something sends to it in the format that it expects"
+        case .nothingPassed(let source):
+            "\(sink) hasn't received any data: \(source) sends data, but an element between the two hasn't output any yet"
         case .unknown: "\(sink) hasn't received any data"
         }
     }
@@ -75,9 +95,14 @@ extension StarvedSink: CustomStringConvertible {
         return reasons.isEmpty ? "" : "; " + reasons.joined(separator: ", and ")
     }
 
+    private static func remedy(_ remedies: [String?]) -> String {
+        let text = remedies.compactMap(\.self).joined(separator: ", or ")
+        return text.prefix(1).uppercased() + text.dropFirst()
+    }
+
     private static func setting(of encoder: Encoder?) -> String {
         guard let encoder, let setting = encoder.lowDelaySetting else { return "" }
-        return "set \(setting) on \(encoder.name); "
+        return "; set \(setting) on \(encoder.name)"
     }
 }
 
@@ -88,18 +113,32 @@ extension Graph {
     /// Callable from any thread; doesn't take the state lock.
     public var starvedSinks: [StarvedSink] {
         let isPlaying = !isStarting
+        // Before the start nothing is waited for.
+        guard !isPlaying || pipeline.state > .null else { return [] }
         var told: Set<String> = []
         return pipeline.allElements.compactMap { element in
             if element.isWebRTCWithoutPeer {
                 return StarvedSink(sink: element.name, cause: .noPeer, isGraphPlaying: isPlaying)
             }
+            if isPlaying, let waiting = muxerInput(element) { return waiting }
             guard isWaiting(element, isPlaying), let shown = owner(ofSink: element), shown.factoryName != "webrtcbin",
                 told.insert(shown.name).inserted
             else { return nil }
             return StarvedSink(
                 sink: shown.name, cause: StarvationSearch(self, isPlaying: isPlaying).cause(for: element),
-                isGraphPlaying: isPlaying)
+                isGraphPlaying: isPlaying, hasAsync: shown.hasAsync)
         }
+    }
+
+    /// A muxer's input that has received nothing while its sink may have the header: the muxer waits for all of its streams.
+    private func muxerInput(_ element: Element) -> StarvedSink? {
+        guard element.isMuxer, !isPartOfNode(element) else { return nil }
+        for pad in element.pads where pad.direction == .sink && pad.isLinked && !pad.hasEnded && !pad.hasSegment {
+            let cause = StarvationSearch(self, isPlaying: true).cause(at: pad)
+            guard cause != .unknown else { continue }
+            return StarvedSink(sink: "\(element.name).\(pad.name)", cause: cause, isGraphPlaying: true, hasAsync: false)
+        }
+        return nil
     }
 
     /// Whether it ends a branch and has received nothing.
@@ -139,10 +178,52 @@ private struct StarvationSearch {
         return causes.min { $0.rank < $1.rank } ?? .unknown
     }
 
+    /// The same for one of an element's inputs.
+    func cause(at pad: Pad) -> StarvedSink.Cause {
+        var search = self
+        return search.causes(upstreamOf: pad).min { $0.rank < $1.rank } ?? .unknown
+    }
+
+    /// Why a sink gets nothing from this source, or `nil` if the source isn't the cause. Nodes report absent users and
+    /// devices themselves.
+    private func cause(of source: Element, _ pad: Pad) -> StarvedSink.Cause? {
+        guard !Nodes.factoryNames.contains(graph.owner(of: source).factoryName ?? "") else { return nil }
+        let name = graph.owner(of: source).name
+        // A demuxer that pulls gets no segment from its source.
+        guard pad.hasSegment || pad.isPulled else {
+            return .silentSource(name, address: Self.address(of: source))
+        }
+        // A start may take its time behind a source: encoders and demuxers need much before they give something.
+        return isPlaying ? .nothingPassed(from: name) : nil
+    }
+
+    /// A URI, a file's name, or a host with its port.
+    private static func address(of source: Element) -> String? {
+        func text(_ name: String) -> String? { try? source.property(name, as: String.self) }
+        if let name = text("uri") ?? text("location") { return name }
+        guard let host = text("host"), let port = try? source.property("port", as: Int32.self) else { return nil }
+        return "\(host):\(port)"
+    }
+
+    /// The graph's only source, if it has sent nothing yet. Until it sends, a decoder downstream has no pads, so a search
+    /// upstream doesn't reach the source.
+    private var onlySilentSource: StarvedSink.Cause? {
+        let sources = graph.pipeline.allElements.filter { element in
+            !element.isBin && !element.pads.isEmpty && element.pads.allSatisfy { $0.direction == .source }
+        }
+        guard sources.count == 1, let pad = sources[0].pads.first,
+            case .silentSource(let name, let address)? = cause(of: sources[0], pad)
+        else { return nil }
+        return .silentSource(name, address: address)
+    }
+
     private mutating func causes(upstreamOf pad: Pad) -> [StarvedSink.Cause] {
         guard seen.insert(pad).inserted, let owner = pad.parent else { return [] }
-        guard let source = pad.neighbour else { return [.unlinkedInput(of: owner.name)] }
+        guard let source = pad.neighbour else { return [onlySilentSource ?? .unlinkedInput(of: owner.name)] }
         guard let feeder = source.parent else { return [] }
+        if source.currentCaps != nil, let conflict = graph.formatConflict(from: source, to: pad) {
+            return [.formatConflict(conflict)]
+        }
         if feeder.factoryName == "valve", (try? feeder.property("drop", as: Bool.self)) == true,
             (try? feeder.propertyText("drop-mode")) != "transform-to-gap"
         {
@@ -151,6 +232,9 @@ private struct StarvationSearch {
         var causes: [StarvedSink.Cause] = []
         // A multiqueue has one stream for each pair of pads.
         let inputs = source.internalLinks
+        if inputs.isEmpty, feeder.pads.allSatisfy({ $0.direction == .source }), let cause = cause(of: feeder, source) {
+            causes.append(cause)
+        }
         let siblings = Set(inputs.flatMap(\.internalLinks)).subtracting([source])
         for sibling in siblings where !isPlaying {
             if let cause = hold(downstreamOf: sibling, splitter: feeder) { causes.append(cause) }
@@ -174,7 +258,8 @@ private struct StarvationSearch {
                     encoder: path.lazy.compactMap(Self.encoder).first)
             }
             if isHeld(element) {
-                return .sharedThread(splitter: splitter.name, blockedBy: element.name)
+                let (splitter, blocker) = (graph.owner(of: splitter), graph.owner(of: element))
+                return .sharedThread(splitter: splitter == blocker ? nil : splitter.name, blockedBy: blocker.name)
             }
             open += sink.internalLinks
         }
@@ -187,7 +272,7 @@ private struct StarvationSearch {
         var seen: Set<Element> = []
         while let next = open.popLast() {
             guard let sink = next.neighbour, let element = sink.parent, seen.insert(element).inserted else { continue }
-            if isHeld(element) { return element.name }
+            if isHeld(element) { return graph.owner(of: element).name }
             open += sink.internalLinks
         }
         return nil
@@ -195,8 +280,10 @@ private struct StarvationSearch {
 
     /// Whether a thread waits inside with a buffer, at the end of a branch.
     private func isHeld(_ element: Element) -> Bool {
-        if element.factoryName == RawDataPipeElement.declaration.factoryName {
-            return element.pads.contains { $0.direction == .sink && $0.isTaking }
+        // Of a node that is a bin, the links lead to the elements inside.
+        let node = graph.owner(of: element)
+        if node.factoryName == RawDataPipeElement.declaration.factoryName {
+            return node.pads.contains { $0.direction == .sink && $0.isTaking }
         }
         return element.isSink && (graph.streamWatch.count(of: element) ?? 0) > 0 && element.state < .playing
     }
@@ -232,6 +319,8 @@ private struct StarvationSearch {
 }
 
 extension Element {
+    fileprivate var hasAsync: Bool { (try? property("async", as: Bool.self)) != nil }
+
     fileprivate var isWebRTCWithoutPeer: Bool {
         factoryName == "webrtcbin" && state > .ready && (try? propertyText("connection-state")) == "new"
     }
@@ -241,11 +330,14 @@ extension StarvedSink.Cause {
     fileprivate var rank: Int {
         switch self {
         case .closedValve: 0
-        case .unlinkedInput: 1
-        case .noPeer: 2
-        case .fullQueue: 3
-        case .sharedThread: 4
-        case .unknown: 5
+        case .formatConflict: 1
+        case .unlinkedInput: 2
+        case .noPeer: 3
+        case .fullQueue: 4
+        case .sharedThread: 5
+        case .silentSource: 6
+        case .nothingPassed: 7
+        case .unknown: 8
         }
     }
 }

@@ -8,6 +8,9 @@ public enum StreamLoss: Sendable, Hashable, CustomStringConvertible {
     case silence(source: String)
     /// An input ended before the duration that it declares: a file that was cut, say. With the path or URI, where it has one.
     case truncatedInput(_ place: String?, end: ClockTime, duration: ClockTime)
+    /// An encoder or muxer dropped the stream's orientation tag (`image-orientation`) and wrote its pictures as they lie, so
+    /// players won't show them upright.
+    case lostOrientation(writer: String, VideoOrientation)
 
     public var description: String {
         switch self {
@@ -18,6 +21,9 @@ public enum StreamLoss: Sendable, Hashable, CustomStringConvertible {
         case .truncatedInput(let place, let end, let duration):
             "\(place ?? "the input") ends at \(Self.text(end)) s, but declares a duration of \(Self.text(duration)) s; "
                 + "it may be truncated"
+        case .lostOrientation(let writer, let orientation):
+            "\(writer) dropped the pictures' orientation (\(orientation.tag)), so players won't show them upright; "
+                + "put the element upright before the encoder"
         }
     }
 
@@ -31,9 +37,62 @@ public enum StreamLoss: Sendable, Hashable, CustomStringConvertible {
 extension Graph {
     /// What has come to nothing so far. Ask when the graph has ended, before it is stopped.
     public var streamLosses: [StreamLoss] {
-        let losses = streamWatch.losses(of: pipeline) { owner(of: $0).name }
+        let losses = streamWatch.losses(of: pipeline) { owner(of: $0).name } + lostOrientations
         // Who asks for a part, or for the end, asks for less than the input has.
-        let isWhole = !mediaRange.isLimited && state.withLock { $0.hasEndedByItself }
+        let isWhole = mediaRange.current == nil && state.withLock { $0.hasPlayedWhole }
         return isWhole ? losses + streamWatch.truncations(of: pipeline) : losses
+    }
+
+    private var lostOrientations: [StreamLoss] {
+        pipeline.allElements.compactMap { element in
+            element.writtenOrientation.map { .lostOrientation(writer: owner(of: element).name, $0) }
+        }
+    }
+}
+
+extension Element {
+    /// How the pictures lie that this element encodes, or muxes although they were encoded elsewhere; `nil` where they are
+    /// upright. No muxer keeps the tag but `jifmux`, which writes it as EXIF (measured with GStreamer 1.22).
+    fileprivate var writtenOrientation: VideoOrientation? {
+        let isEncoder = encodesPictures
+        guard !isBin, isEncoder || isMuxer,
+            !pads.contains(where: { $0.neighbour?.parent?.factoryName == "jifmux" })
+        else { return nil }
+        for pad in pads where pad.direction == .sink {
+            guard
+                pad.currentCaps?.mediaTypes.contains(where: { $0.hasPrefix("video/") || $0.hasPrefix("image/") })
+                    == true,
+                isEncoder || !pad.upstream.contains(where: \.encodesPictures),
+                !pad.upstream.contains(where: \.turnsPictures)
+            else { continue }
+            let orientation = TaggedOrientation(keptBy: pad).pending
+            if orientation != .upright { return orientation }
+        }
+        return nil
+    }
+
+    fileprivate var encodesPictures: Bool {
+        let kind = factoryName.flatMap(ElementFactoryInfo.find)?.classification ?? ""
+        return kind.contains("Encoder") && (kind.contains("Video") || kind.contains("Image"))
+    }
+}
+
+extension Element {
+    /// By what its user has set, rather than by the tag.
+    fileprivate var turnsPictures: Bool {
+        guard factoryName == "videoflip", let direction = try? propertyText("video-direction") else { return false }
+        return !["identity", "auto"].contains(direction)
+    }
+}
+
+extension Pad {
+    /// The elements that this sink pad's data comes through, the nearest first, as long as there is one way.
+    fileprivate var upstream: some Sequence<Element> {
+        var seen: Set<Pad> = []
+        return sequence(state: Optional(self)) { pad in
+            guard let sink = pad, seen.insert(sink).inserted, let source = sink.neighbour else { return nil }
+            pad = source.internalLinks.first
+            return source.parent
+        }
     }
 }

@@ -144,7 +144,8 @@ extension StreamWatch {
             guard let demuxer = demuxers[element], element.staticPad("sink").map(demuxer.input.hasReachedEnd) == true,
                 demuxer.streams.values.allSatisfy(\.isTimed),
                 let end = demuxer.streams.values.compactMap(\.end).max(), let duration = element.duration,
-                duration > end, duration.seconds - end.seconds > max(0.25, 0.02 * duration.seconds)
+                !element.hasLimitedInput, duration > end,
+                duration.seconds - end.seconds > max(0.25, 0.02 * duration.seconds)
             else { return nil }
             return .truncatedInput(element.inputPlaces.first, end: end, duration: duration)
         }

@@ -30,6 +30,8 @@ public final class HandlerRegistry: Sendable {
         public let options: [HandlerOption]
         /// The formats that it takes, best first; empty for all that its node carries, and where only a library knows.
         let formats: [VideoFormat]
+        /// Whether an observer edits frames; `nil` for other kinds, and where only a library knows.
+        package var edits: Bool?
         /// The library that it came with; `nil` when built in or registered here.
         public let library: String?
         let make: Maker
@@ -91,7 +93,8 @@ public final class HandlerRegistry: Sendable {
     public func register<O: FrameObserver & NamedHandler>(_ type: O.Type) throws(MediaGraphError) {
         try add(
             Entry(
-                kind: .observer, name: O.name, summary: O.summary, options: O.options, formats: [], library: nil,
+                kind: .observer, name: O.name, summary: O.summary, options: O.options, formats: [], edits: false,
+                library: nil,
                 make: .observer { MGFrameObserver(try O(options: $0), name: O.name) },
                 validate: { try O.validate($0) }))
     }
@@ -100,7 +103,8 @@ public final class HandlerRegistry: Sendable {
     public func register<E: FrameEditor & NamedHandler>(_ type: E.Type) throws(MediaGraphError) {
         try add(
             Entry(
-                kind: .observer, name: E.name, summary: E.summary, options: E.options, formats: [], library: nil,
+                kind: .observer, name: E.name, summary: E.summary, options: E.options, formats: [], edits: true,
+                library: nil,
                 make: .observer { MGFrameObserver(try E(options: $0), name: E.name) },
                 validate: { try E.validate($0) }))
     }

@@ -11,6 +11,8 @@ struct DisplayCheck: DescriptionCheck {
 
     var environment: @Sendable (String) -> String? = { getenv($0).map { String(cString: $0) } }
     var hasFramebuffer: @Sendable () -> Bool = { access("/dev/fb0", R_OK | W_OK) == 0 }
+    /// Whether the kernel drives a screen that programs may draw on.
+    var hasScreen: @Sendable () -> Bool = { access("/dev/dri/card0", R_OK | W_OK) == 0 }
 
     func problems(in element: DescribedElement) -> [Diagnostic] { problems(among: [element]) }
 
@@ -34,6 +36,21 @@ struct DisplayCheck: DescriptionCheck {
                     "dfbvideosink needs a framebuffer, and /dev/fb0 can't be opened: DirectFB would crash the program",
                     hint: "autovideosink chooses a sink that works here; \(withoutDisplay())")
             ]
+        case "fbdevsink" where element.property("device") == nil:
+            if hasFramebuffer() { return [] }
+            return [
+                element.diagnostic(
+                    "fbdevsink needs a framebuffer, and /dev/fb0 can't be opened", hint: withoutDisplay(),
+                    severity: .warning)
+            ]
+        case "kmssink" where element.property("driver-name") == nil && element.property("bus-id") == nil:
+            if hasScreen() { return [] }
+            return [
+                element.diagnostic(
+                    "kmssink needs a display that the kernel drives (KMS), and /dev/dri/card0 can't be opened",
+                    hint: withoutDisplay(), severity: .warning)
+            ]
+        case "waylandsink": known = ["WAYLAND_DISPLAY"]
         case ScreenCapture.factory:
             own = "display-name"
             hint = "export DISPLAY=:0 in a session of yours; without a screen: xvfb-run -a mediagraph run …"

@@ -17,10 +17,10 @@ extension HandlerSwapping {
             .setting(
                 "handler", of: Self.self, \.handler, changes: .always,
                 NodeDefinition.handlerBlurb
-                    + ". While running the new one takes over between two frames, and options becomes empty"),
+                    + ". Changing it while running takes effect between two frames and clears options"),
             .setting(
                 "options", of: Self.self, \.options, changes: .always,
-                NodeDefinition.optionsBlurb + ". While running the handler is made anew with them"),
+                NodeDefinition.optionsBlurb + ". Changing them while running re-creates the handler"),
         ]
     }
 

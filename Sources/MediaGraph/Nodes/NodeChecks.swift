@@ -2,12 +2,18 @@ import GStreamer
 
 /// What the nodes know of their own properties beyond what GStreamer can check in a description.
 enum NodeChecks {
-    static let all: [any DescriptionCheck] = beforeRun + [FileCheck()]
-    /// Those of what a run wouldn't say as well by itself.
-    static let beforeRun: [any DescriptionCheck] = [
-        HandlerCheck(), HandlerFormatCheck(), DisplayCheck(), MaskCheck(), FontCheck(), MicInputCheck(),
-        MicChannelsCheck(), SessionNameCheck(), FileConflictCheck(), ResolutionCheck(),
-    ]
+    /// - Parameters:
+    ///   - isBeforeRun: whether to skip checks whose problems the run itself reports.
+    ///   - isComplete: whether to include checks that may query a name server, which a program's thread shouldn't wait for.
+    ///   - files: files that the program uses in addition to the description's.
+    static func all(isBeforeRun: Bool, isComplete: Bool, besides files: [FileUse]) -> [any DescriptionCheck] {
+        let checks: [any DescriptionCheck] = [
+            HandlerCheck(), HandlerFormatCheck(), DisplayCheck(), MaskCheck(), FontCheck(), MicInputCheck(),
+            MicChannelsCheck(), SessionNameCheck(), FileConflictCheck(others: files), ResolutionCheck(),
+            ObserverModeCheck(), HomeFolderCheck(), StandardStreamCheck(), ShellValueCheck(),
+        ]
+        return checks + (isBeforeRun ? [] : [FileCheck()]) + (isComplete ? [HostCheck()] : [])
+    }
 
     /// What a node's pads take by its properties, where their templates say more.
     static func caps(of element: ParsedElement, _ direction: Pad.Direction) -> Caps? {
@@ -59,8 +65,8 @@ struct HandlerCheck: DescriptionCheck {
             else { return nil }
             let known = HandlerRegistry.shared.handlers(place).map(\.name).joined(separator: ", ")
             return element.diagnostic(
-                "\(place.node) sends nothing at its linked pad \(pad) without \(place.handler)=",
-                hint: "one of \(known); or a program attaches its own", severity: .warning)
+                "\(place.node) has no handler for its linked pad \(pad)",
+                hint: "set \(place.handler)= to one of \(known), or attach one from your program", severity: .warning)
         }
     }
 
@@ -98,6 +104,25 @@ struct HandlerCheck: DescriptionCheck {
             return said.diagnostic("\(place.node) \(place.handler) \(name) has no option \"\(key)\"", hint: hint)
                 .narrowed(toOption: key)
         } + badValues(entry, place, keys, text, said, hasUnknown: !unknown.isEmpty)
+            + otherKinds(entry, text, said)
+    }
+
+    /// Files that a handler writes, by a name of another kind than its own.
+    private func otherKinds(_ entry: HandlerRegistry.Entry, _ text: String, _ said: DescribedProperty) -> [Diagnostic] {
+        // A handler may refuse them itself.
+        guard refusal(of: text, entry) == nil, let values = try? HandlerOptions(text, handler: entry.name) else {
+            return []
+        }
+        return entry.options.filter(\.isOutput).compactMap { option in
+            let ending = FileKind.ending(of: option.example)
+            guard let path = values.text(option.name), let kind = FileKind.of(path), !ending.isEmpty,
+                !kind.endings.contains(ending)
+            else { return nil }
+            return said.diagnostic(
+                "\(entry.name) writes .\(ending), so \"\(path)\" won't be \(kind.name) file",
+                hint: "write \(option.name)=\(FileKind.renamed(path, to: ending))", severity: .warning
+            ).narrowed(toOption: option.name)
+        }
     }
 
     /// What the handler itself says about the values, each at the option that it names. It tells one at a time: that
@@ -145,8 +170,8 @@ struct HandlerCheck: DescriptionCheck {
         guard let options = element.property(place.options), options.value != "" else { return [] }
         return [
             options.diagnostic(
-                "options without a handler to take them",
-                hint: "\(place.handler)= one of \(known.map(\.name).joined(separator: ", "))")
+                "options are set, but no handler",
+                hint: "set \(place.handler)= to one of \(known.map(\.name).joined(separator: ", "))")
         ]
     }
 
@@ -161,14 +186,16 @@ struct HandlerCheck: DescriptionCheck {
         case .consumer: what = "nobody gets the frames of a rawdatapipe without a handler"
         case .observer: what = "nobody sees the frames of a frameobserver without a handler"
         case .audioConsumer: what = "nobody hears what a virtualspeaker without a handler receives"
+        // A program or --control finds it by its name, and may give it one while it runs.
+        case .processor where element.name == nil: what = "a preprocessor without a handler changes nothing"
         case .processor, nil: return []
         }
         let hint = places.map { place in
-            "\(place.handler)= one of \(HandlerRegistry.shared.handlers(place).map(\.name).joined(separator: ", "))"
+            "set \(place.handler)= to one of \(HandlerRegistry.shared.handlers(place).map(\.name).joined(separator: ", "))"
         }
         return [
             element.diagnostic(
-                what, hint: "\(hint.joined(separator: "; ")); or a program attaches its own", severity: .warning)
+                what, hint: "\(hint.joined(separator: "; ")); or attach one from your program", severity: .warning)
         ]
     }
 }

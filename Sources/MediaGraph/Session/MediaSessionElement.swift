@@ -99,26 +99,24 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
                     PadTemplate("\($0.outputPrefix)%s", .source, .request, caps: $0.isSound ? soundCaps : videoCaps)
                 },
             properties: [
-                .setting("room", of: Self.self, \.room, "Whoever names the same room meets there"),
+                .setting("room", of: Self.self, \.room, "Name of the room; sessions with the same room name share it"),
                 .setting(
-                    "user", of: Self.self, \.user, "The name by which the others know this user; empty: the element's"),
+                    "user", of: Self.self, \.user, "The user's name in the room; if empty, the element's name"),
                 .setting("transport", of: Self.self, \.transport, "What carries the streams between users"),
                 .setting(
                     "join", of: Self.self, \.joins, changes: .always,
                     """
-                    Whether the user comes into the room when the graph runs. While it is false, preview has what comes in \
-                    at camera, and nothing else is read or sent; set to true, the user joins. The user leaves when the run \
-                    ends
+                    Join the room when the graph runs. While false, only preview works, and shows camera. Setting it to true \
+                    during the run joins the room. The user leaves when the run ends
                     """),
                 .setting(
                     "mirror", of: Self.self, \.mirror, changes: .always,
-                    "Which frames of camera say that they are to be flipped, left and right, by whoever shows them"),
+                    "Which camera frames are marked to be flipped horizontally by the renderer"),
                 .setting("role", of: Self.self, \.role, "What the user may do in the room"),
                 .setting(
                     "raw-streaming", of: Self.self, \.streamsRawData,
                     """
-                    Whether the user is permitted to stream raw data: a host who is may turn on an alphachannel in front \
-                    of camera
+                    Whether the user may stream raw data; a host needs this to enable an alphachannel before camera
                     """),
                 .readOnly(
                     "stats", of: MediaSessionElement.self, default: Structure("mediagraph-stats"),
@@ -164,11 +162,12 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
         let outcome = whileStateStands { () -> Result<Void, MediaGraphError> in
             guard isRunning, joins != (state.withLock { $0.membership } != nil) else { return .success(()) }
             guard joins else {
-                return .failure(.wrongUsage(.init("leaving the room", expected: "the end of the run: stop the graph")))
+                return .failure(
+                    .wrongUsage(.init("leaving the room", actual: "not possible while the graph runs; stop the graph")))
             }
             return Result { () throws(MediaGraphError) in try join() }
         }
-        guard let outcome else { throw PropertyRefused("its state is just changing") }
+        guard let outcome else { throw PropertyRefused("the session is changing state; try again afterwards") }
         do throws(MediaGraphError) { try outcome.get() } catch { throw PropertyRefused("\(error)") }
     }
 
@@ -276,7 +275,8 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
         if let kind = StreamKind(rawValue: template) { return requestInput(kind) }
         guard let key = OutputKey(template: template, name: name) else {
             postWarning(
-                .settings, "\(self.name): \(template) is asked for by a user's name, such as \(template.dropLast(2))bob"
+                .settings,
+                "\(self.name): replace %s in \(template) with a user's name, such as \(template.dropLast(2))bob"
             )
             return nil
         }
@@ -285,7 +285,9 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
 
     private func requestInput(_ kind: StreamKind) -> GhostPad? {
         guard !isRunning || kind.isShare else {
-            postWarning(.settings, "\(name): \(kind.inputPad) is refused: link it before the session is joined")
+            postWarning(
+                .settings, "\(name): can't add \(kind.inputPad) while the session runs; link it before the graph starts"
+            )
             return nil
         }
         guard !state.withLock({ $0.inputs.contains { $0.publisher.kind == kind } }),
@@ -314,7 +316,7 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
     /// At any time: subscribing.
     private func requestOutput(_ key: OutputKey) -> GhostPad? {
         guard !state.withLock({ $0.outputs.contains { $0.key == key } }) else {
-            postWarning(.settings, "\(name): \(key.padName) is linked already: put a tee behind it")
+            postWarning(.settings, "\(name): \(key.padName) is already linked; put a tee after it to use it twice")
             return nil
         }
         guard let (source, reader) = SessionReceiver.make(key, session: name), let target = source.staticPad("src")

@@ -41,7 +41,7 @@ final class Membership: RoomMember {
     func isAlone(because error: MediaGraphError) {
         owner.postWarning(
             .openReadWrite,
-            "room \"\(room.name)\" is this program's alone: \(error); \(RoomDirectory.mend)")
+            "room \"\(room.name)\" can't be reached by other programs: \(error); \(RoomDirectory.mend)")
     }
 
     func warn(_ text: String) { owner.postWarning(.openReadWrite, "room \"\(room.name)\": \(text)") }

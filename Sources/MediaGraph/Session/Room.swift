@@ -36,7 +36,7 @@ final class Room: Sendable {
         }
     }
 
-    /// How far the room goes: until everybody has left, as it was when the first came.
+    /// Whether other processes can be reached. Decided when the first user joins, and kept until the last one leaves.
     private enum Reach: Sendable {
         /// To the other processes.
         case others(RoomLink)
@@ -56,7 +56,7 @@ final class Room: Sendable {
 
     let name: String
     private let state = Mutex(State())
-    /// Held through the whole of one user's coming or going, files and sockets too; never while members are told.
+    /// Serialises joining and leaving, including file and socket work. Never held while members are notified.
     private let door = Mutex(())
     private let shareFloor = ShareFloor()
 
@@ -134,11 +134,12 @@ final class Room: Sendable {
     }
 
     private func tell(_ key: StreamKey, isOn: Bool) {
-        let (members, stream) = state.withLock { state in
+        let members = state.withLock { state in
             if isOn { state.sending.insert(key) } else { state.sending.remove(key) }
-            return (Array(state.members.values), state.streams[key]?.stream)
+            // Under the lock, so that the stream receives concurrent changes in the order in which they are recorded.
+            state.streams[key]?.stream?.setExpected(isOn)
+            return Array(state.members.values)
         }
-        stream?.setExpected(isOn)
         for member in members { member.streamChanged(key, isOn: isOn) }
     }
 
@@ -247,7 +248,6 @@ extension MediaGraphError {
     static func nameTaken(_ user: String, in room: String) -> MediaGraphError {
         .alreadyInUse(
             .init(
-                "user \"\(user)\"", expected: "a free name",
-                actual: "one that somebody in room \"\(room)\" has: choose another with user=…"))
+                "somebody in room \"\(room)\" is already called \"\(user)\"; choose another name with user=…"))
     }
 }

@@ -18,7 +18,7 @@ final class RoomStream: Sendable {
         var isExpected: Bool
         var publisher = PublisherReference()
         var keyFrameRequests = KeyFrameRequests()
-        /// Its user has heard of a trouble.
+        /// The publisher's user has already been warned.
         var hasWarned = false
         /// Buffers so far, whoever published them.
         var count: UInt64 = 0
@@ -62,7 +62,7 @@ final class RoomStream: Sendable {
         reader.join(self)
         state.withLock { state in
             state.readers.append(reader)
-            if state.isExpected { reader.signal(.expected(true)) }
+            if state.isExpected { reader.setExpected(true) }
             guard state.isPublished else { return }
             reader.signal(.begin)
             if let format = state.format { reader.signal(.format(format)) }
@@ -130,7 +130,7 @@ final class RoomStream: Sendable {
         state.withLock { state in
             guard state.isExpected != isExpected else { return }
             state.isExpected = isExpected
-            state.tell(.expected(isExpected))
+            for reader in state.readers { reader.setExpected(isExpected) }
         }
     }
 
@@ -164,7 +164,7 @@ final class RoomStream: Sendable {
 
     /// A buffer is lost to every reader.
     func countLoss() {
-        for reader in state.withLock({ $0.readers }) { reader.statistics.countDrop() }
+        for reader in state.withLock({ $0.readers }) { reader.countLoss() }
     }
 
     /// True when it has changed.

@@ -6,7 +6,7 @@ struct SessionNameCheck: DescriptionCheck {
             guard let property = element.property(name), let value = property.value,
                 !(name == "user" && value.isEmpty), let expected = MediaSessionElement.refusal(ofName: value)
             else { return nil }
-            return property.diagnostic("a \(name) can't be called \"\(value)\"", hint: "take \(expected)")
+            return property.diagnostic("\"\(value)\" isn't a valid \(name) name", hint: "use \(expected)")
         } + silence(element)
     }
 
@@ -18,8 +18,8 @@ struct SessionNameCheck: DescriptionCheck {
         else { return [] }
         return [
             element.diagnostic(
-                "\(user) reads what \(user) sends, which is nothing",
-                hint: "link something to its pad \(kind.inputPad)",
+                "\(user) reads its own stream but sends nothing",
+                hint: "link a source to its pad \(kind.inputPad)",
                 severity: .warning)
         ]
     }

@@ -6,7 +6,7 @@ import Synchronization
 /// It is made by `mediasession` and known to no factory. It goes on through its user's leaving and coming back, and never
 /// ends by itself. Frames are as high as downstream wants them, or as they come.
 ///
-/// `@unchecked Sendable`: `shown`, `stallWatch` and `demand` belong to the streaming thread; the rest is constant or behind locks.
+/// `@unchecked Sendable`: `shown`, `isSilent` and `demand` belong to the streaming thread; the rest is constant or behind locks.
 final class SessionReceiver: PushSource, @unchecked Sendable {
     /// What downstream has been told.
     private struct Shown {
@@ -45,13 +45,15 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         var steady: StreamKey?
     }
 
-    /// In microseconds.
+    /// In microseconds. How long nothing must come from a stream that is on before gaps bridge it, and how often they do.
+    private static let silenceBeforeGaps: Int64 = 2_000_000
     private static let gapInterval: Int64 = 100_000
 
     private let reader = Mutex<StreamReader?>(nil)
     private let names = Mutex(Names(pad: "", sender: ""))
     private var shown = Shown()
-    private var stallWatch = StallWatch()
+    /// Nothing has come for `silenceBeforeGaps`.
+    private var isSilent = false
     /// Running time from which downstream wants a key frame, in nanoseconds; the greatest for never.
     private let keyFrameTime = Atomic<UInt64>(.max)
     /// Counts when the graph goes on: from then on running time is another.
@@ -90,7 +92,7 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
     }
 
     override func stop() -> Bool {
-        (shown, stallWatch) = (Shown(), StallWatch())
+        (shown, isSilent) = (Shown(), false)
         return true
     }
 
@@ -121,10 +123,9 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         guard let reader = reader.withLock({ $0 }) else { return .endOfStream }
         while true {
             // A stream that is off has gaps to be bridged, and so has one whose sender hangs.
-            let isSilent = !shown.isOn || stallWatch.isStalled
-            switch reader.next(timeout: isSilent ? Self.gapInterval : StallWatch.shortestLimit) {
+            switch reader.next(timeout: isSilent || !shown.isOn ? Self.gapInterval : Self.silenceBeforeGaps) {
             case .buffer(let next):
-                if stallWatch.recordArrival(at: Self.now) { tellStalled(false) }
+                isSilent = false
                 if shown.run != runs.load(ordering: .acquiring), let timing = shown.timing { announce(timing) }
                 guard let segment = shown.segment, isInTime(next.buffer.access, segment), !shown.isRefused else {
                     if shown.isRefused { pushGap(inPlaceOf: next.buffer.access) }
@@ -151,12 +152,11 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
                 reader.setDemand(shown.demand)
             case .memoryFull: warnOfLatency()
             case .refusedDownstream: downstreamRefused()
-            case .idle:
-                if stallWatch.check(at: Self.now) { tellStalled(true) }
-                if isSilent { bridge() }
-            case .flush:
-                stallWatch.interrupt()
-                return .flushing
+            case .stalled(let isStalled):
+                tellStalled(isStalled)
+                if isStalled { bridgeSilence() }
+            case .idle: bridgeSilence()
+            case .flush: return .flushing
             case .end: return .endOfStream
             }
         }
@@ -213,10 +213,6 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
             shown = Shown(hasBegun: true)
         case .format(let format): announce(format)
         case .timing(let timing): announce(timing)
-        case .expected(let isExpected):
-            // A share sends only when there is something new.
-            guard names.withLock({ $0.steady }) != nil else { break }
-            if isExpected { stallWatch.expect(at: Self.now) } else { stallWatch.stop() }
         case .status(let isOn):
             shown.isOn = isOn
             announceStatus()
@@ -235,7 +231,6 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
     /// What downstream can't take is this stream's trouble alone: it is said, and the graph goes on without it.
     private func announce(_ format: StreamFormat) {
         shown.format = format
-        stallWatch.setPace(format.pace)
         shown.scaler = nil
         let taken = sourcePad.peerCaps()
         // Bins answer ACCEPT_CAPS by their templates, which say more than they take as they are set up.
@@ -274,11 +269,12 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         shown.refused = format
         let names = names.withLock { $0 }
         let difference = FormatConflict.difference(
-            format.caps, taken, "\(names.sender) sends", "what is linked to this pad takes")
+            format.caps, taken, "\(names.sender) sends", "the linked element takes")
         let mend =
             !format.isEncoded && taken.canIntersect(StreamFormat.encoded)
-            ? "leave the decoder out, or put decodebin in its place" : "put \(format.converters) in between"
-        postWarning(.notNegotiated, "\(names.pad) has nothing of \(names.sender): \(difference): \(mend)")
+            ? "remove the decoder or replace it with decodebin" : "insert \(format.converters) between them"
+        postWarning(
+            .notNegotiated, "\(names.pad) can't deliver \(names.sender)'s stream: \(difference). To fix it, \(mend)")
     }
 
     /// Downstream has changed.
@@ -301,7 +297,7 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         let memory = LatencyAllowance.memory >> 20
         postWarning(
             .processing,
-            "\(names.pad) drops frames of \(names.sender): with this graph's latency more than \(memory) MiB of frames would have to wait; shorten the latency or request a smaller resolution"
+            "\(names.pad) drops frames of \(names.sender): the graph's latency would require buffering more than \(memory) MiB; reduce the latency or request a smaller resolution"
         )
     }
 
@@ -337,9 +333,6 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         pushSticky(StreamStatus.event(on: shown.isOn))
     }
 
-    /// Microseconds of the machine's monotonic clock.
-    private static var now: Int64 { Int64(monotonicNanoseconds() / 1000) }
-
     private func tellStalled(_ isStalled: Bool) {
         guard let key = names.withLock({ $0.steady }) else { return }
         element.parent?.post(SessionMessage.stalled(key, isStalled))
@@ -353,7 +346,8 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
     }
 
     /// While nothing comes: time goes on downstream all the same.
-    private func bridge() {
+    private func bridgeSilence() {
+        isSilent = true
         guard let segment = shown.segment, let now = element.currentRunningTime,
             let timestamp = segment.timestamp(at: now)
         else { return }

@@ -53,7 +53,7 @@ final class ShareFloor: Sendable {
     func askAgain() { state.withLock { $0.refusal = nil } }
 
     fileprivate static func shared(by user: String) -> MediaGraphError {
-        .alreadyInUse(.init("the room's share", expected: "it to be free", actual: "user \"\(user)\" sharing"))
+        .alreadyInUse(.init("user \"\(user)\" is already sharing"))
     }
 
     func giveBack(_ key: StreamKey) {

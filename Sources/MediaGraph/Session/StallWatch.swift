@@ -24,14 +24,24 @@ struct StallWatch: Sendable {
     private var lastArrival: Int64?
     private var longestInterval: Int64?
 
-    /// The stream should send from now on.
-    mutating func expect(at now: Int64) { (isExpected, waitingSince) = (true, waitingSince ?? now) }
+    /// The stream should send from now on. What arrived before, such as a frame that came late, doesn't count.
+    mutating func expect(at now: Int64) {
+        guard !isExpected else { return }
+        (isExpected, waitingSince, lastArrival, hasArrived) = (true, now, nil, false)
+    }
 
     /// The stream is off, so it can't stall.
     mutating func stop() {
         let pace = pace
         self = StallWatch()
         self.pace = pace
+    }
+
+    /// A new run begins, in which the stream may be expected still.
+    mutating func restart() {
+        let isExpected = isExpected
+        stop()
+        self.isExpected = isExpected
     }
 
     /// Time passes in which nothing can arrive, as in a pause. The next check begins the watch anew.
@@ -42,9 +52,9 @@ struct StallWatch: Sendable {
         (self.pace, longestInterval) = (pace, nil)
     }
 
-    /// Records an arrival. Returns true if it ends a stall.
+    /// Records an arrival. Returns true if it ends a stall, whose length says nothing about the stream's rate.
     mutating func recordArrival(at now: Int64) -> Bool {
-        if let lastArrival { longestInterval = max(longestInterval ?? 0, now - lastArrival) }
+        if let lastArrival, !isStalled { longestInterval = max(longestInterval ?? 0, now - lastArrival) }
         (waitingSince, lastArrival, hasArrived) = (now, now, true)
         defer { isStalled = false }
         return isStalled

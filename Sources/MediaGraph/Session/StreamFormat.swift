@@ -25,7 +25,13 @@ final class StreamFormat: Sendable {
             case "video/x-raw": !caps.canIntersect(Self.systemMemory) || VideoInfo(caps) != nil
             default: true
             }
-        return isKnown ? nil : "this version of GStreamer doesn't know its format: \(caps)"
+        guard isKnown else { return "this version of GStreamer doesn't know its format: \(caps)" }
+        // Most handlers and encoders fail with it, and with them the reader's graph.
+        let scan = caps[0]["interlace-mode", as: String.self] ?? "progressive"
+        guard caps.mediaTypes.first != "video/x-raw" || scan == "progressive" else {
+            return "it is interlaced video (\(scan)); put deinterlace before the sender's camera"
+        }
+        return nil
     }
 
     /// How often buffers of this format should arrive.
@@ -37,7 +43,7 @@ final class StreamFormat: Sendable {
 
     /// What downstream is told to have refused.
     var refusal: String {
-        guard let channels = caps.unpositionedChannels else { return "what is linked to this pad can't take \(caps)" }
+        guard let channels = caps.unpositionedChannels else { return "the linked element can't take \(caps)" }
         return
             "its \(channels) channels have no positions, so they can't be mixed; set a channel-mask where the sound is captured"
     }

@@ -207,7 +207,7 @@ final class StreamPublisher: AppSinkDelegate, @unchecked Sendable {
             if !isRefused {
                 owner.postWarning(
                     .busy,
-                    "\(owner.name): \(kind.inputPad) isn't sent: \(error); it waits, and begins by itself when that share ends"
+                    "\(owner.name): \(kind.inputPad) is on hold: \(error); it starts when that share ends"
                 )
                 owner.post(SessionMessage.shareRefused(key, error))
             }

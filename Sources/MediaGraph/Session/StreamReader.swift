@@ -1,10 +1,9 @@
 import GStreamer
 import Synchronization
 
-/// One reader's place in a stream: a queue between the publisher's thread and the reader's, so that neither waits for the
-/// other. It never grows: what a slow reader hasn't taken is lost to it alone, and counted. Of frames that stand by themselves
-/// the oldest goes first; of an encoded stream those that come, up to the next key frame, which takes the place of all. Nor does
-/// it get what comes before its first key frame: nobody could decode that.
+/// A bounded queue between a stream's publisher and one reader, so that neither waits for the other. If the reader is slow,
+/// buffers are dropped for it alone and counted: the oldest raw frame, or, of an encoded stream, new frames until the next key
+/// frame, which replaces the whole queue. Encoded frames before the reader's first key frame are skipped.
 final class StreamReader: Sendable {
     /// What comes in order with the buffers. Nothing is lost but what is no longer true, and that only to a reader that is stuck.
     enum Signal: Sendable {
@@ -13,8 +12,6 @@ final class StreamReader: Sendable {
         case format(StreamFormat)
         case timing(StreamTiming)
         case status(Bool)
-        /// Whether the room has announced that the user sends the stream. Arrives before any of it.
-        case expected(Bool)
         /// What comes can't be shown, for this reason.
         case refused(String)
 
@@ -27,7 +24,6 @@ final class StreamReader: Sendable {
                 later.contains { if case .begin = $0 { true } else if case .format = $0 { true } else { false } }
             case .timing:
                 later.contains { if case .begin = $0 { true } else if case .timing = $0 { true } else { false } }
-            case .expected: later.contains { if case .expected = $0 { true } else { false } }
             case .refused:
                 later.contains { if case .begin = $0 { true } else if case .refused = $0 { true } else { false } }
             case .status:
@@ -65,6 +61,8 @@ final class StreamReader: Sendable {
         case memoryFull
         /// Downstream can't take what was given last.
         case refusedDownstream
+        /// The user should be sending but nothing arrives, or, with false, something arrives again.
+        case stalled(Bool)
         /// Nothing came in the time that it was waited for.
         case idle
         /// Return at once.
@@ -87,6 +85,16 @@ final class StreamReader: Sendable {
         var graphLatency = ClockTime.zero
         var memoryNotice = MemoryNotice.none
         var isRefusedDownstream = false
+        var stallWatch = StallWatch()
+        /// A stall that has ended, unless the reader has been told.
+        var hasResumed = false
+
+        mutating func takeResumption() -> Bool {
+            defer { hasResumed = false }
+            return hasResumed
+        }
+
+        mutating func recordArrival(at now: Int64) { hasResumed = stallWatch.recordArrival(at: now) || hasResumed }
 
         /// Whether there is no room for a frame with this timestamp.
         mutating func isFull(for timestamp: ClockTime?, bound: Int) -> Bool {
@@ -134,10 +142,16 @@ final class StreamReader: Sendable {
 
     let statistics: NodeStatistics
     private let monitor: BlockingMonitor<State>
+    /// Microseconds.
+    private let now: @Sendable () -> Int64
 
     /// - Parameter bound: buffers that may wait.
-    init(bound: Int, statistics: NodeStatistics = NodeStatistics()) {
+    init(
+        bound: Int, statistics: NodeStatistics = NodeStatistics(),
+        now: @escaping @Sendable () -> Int64 = { Int64(monotonicNanoseconds() / 1000) }
+    ) {
         self.statistics = statistics
+        self.now = now
         monitor = BlockingMonitor(State(queue: BoundedQueue(bound: bound, policy: .dropOldest)))
     }
 
@@ -153,6 +167,7 @@ final class StreamReader: Sendable {
         discard { state in
             state.queue.removeSignals { _ in true }
             state.coding = Coding()
+            state.stallWatch.stop()
         }
     }
 
@@ -162,11 +177,13 @@ final class StreamReader: Sendable {
     /// before the next key frame.
     func offer(_ buffer: BufferAccess, number: UInt64, losing: (UnmanagedBuffer) -> Void) -> Bool {
         let isKeyframe = buffer.isKeyframe
+        let now = now()
         return monitor.withLock { state in
             guard state.isPlaying, !state.isFlushing else {
                 state.coding.lacksKeyFrame = state.coding.isEncoded
                 return false
             }
+            state.recordArrival(at: now)
             let new = Frame(buffer: UnmanagedBuffer(buffer.retained), number: number)
             if state.coding.isEncoded, !isKeyframe { state.coding.isPredicted = true }
             guard state.coding.isPredicted else {
@@ -193,12 +210,31 @@ final class StreamReader: Sendable {
         }
     }
 
+    /// A buffer was lost to every reader before it could be offered. It counts as one that arrived.
+    func countLoss() {
+        let now = now()
+        monitor.withLock { state in
+            if state.isPlaying, !state.isFlushing { state.recordArrival(at: now) }
+        }
+        statistics.countDrop()
+    }
+
+    /// Whether the user should be sending the stream.
+    func setExpected(_ isExpected: Bool) {
+        let now = now()
+        monitor.withLock { state in
+            if isExpected { state.stallWatch.expect(at: now) } else { state.stallWatch.stop() }
+        }
+    }
+
     func signal(_ signal: Signal) {
         monitor.withLock { state in
             switch signal {
             case .begin: state.coding = Coding()
-            case .format(let format): state.coding = Coding(isEncoded: format.isEncoded)
-            case .timing, .status, .expected, .refused: break
+            case .format(let format):
+                state.coding = Coding(isEncoded: format.isEncoded)
+                state.stallWatch.setPace(format.pace)
+            case .timing, .status, .refused: break
             }
             state.queue.append(signal)
             if state.queue.signalCount > Self.signalBound { state.queue.removeSignals { $0.isOutdated(by: $1) } }
@@ -208,13 +244,23 @@ final class StreamReader: Sendable {
     // MARK: The reader's side
 
     /// What is queued is lost, and counted; until `resume`.
-    func flush() { discard { $0.isFlushing = true } }
+    func flush() {
+        discard { state in
+            state.isFlushing = true
+            state.stallWatch.interrupt()
+        }
+    }
 
     func resume() { monitor.withLock { $0.isFlushing = false } }
 
     func play() { monitor.withLock { $0.isPlaying = true } }
 
-    func pause() { discard { $0.isPlaying = false } }
+    func pause() {
+        discard { state in
+            state.isPlaying = false
+            state.stallWatch.interrupt()
+        }
+    }
 
     private func discard(_ body: (inout State) -> Void) {
         var lost: [UnmanagedBuffer] = []
@@ -269,6 +315,7 @@ final class StreamReader: Sendable {
         monitor.withLock { state in
             (state.isEnding, state.graphLatency, state.memoryNotice) = (false, .zero, .none)
             state.isRefusedDownstream = false
+            state.stallWatch.restart()
         }
     }
 
@@ -285,12 +332,18 @@ final class StreamReader: Sendable {
             guard !state.takeRefusal() else { return .refusedDownstream }
             guard !state.takeNegotiation() else { return .negotiate }
             guard !state.takeMemoryNotice() else { return .memoryFull }
+            guard !state.takeResumption() else { return .stalled(false) }
             switch state.queue.take() {
             case .frame(let buffer): return .buffer(buffer)
             case .signal(let signal): return .signal(signal)
             case nil: return state.isEnding ? .end : nil
             }
         }
-        return step ?? .idle
+        return step ?? idle()
+    }
+
+    private func idle() -> Step {
+        let now = now()
+        return monitor.withLock { $0.isPlaying && $0.stallWatch.check(at: now) } ? .stalled(true) : .idle
     }
 }

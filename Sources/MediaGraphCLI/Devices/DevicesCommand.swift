@@ -9,9 +9,9 @@ struct DevicesCommand: AsyncParsableCommand {
         commandName: "devices",
         abstract: "List cameras, microphones, speakers, screens and video outputs, with the text to paste.",
         discussion: """
-            Cameras are V4L2's and PipeWire's; microphones and speakers the sound server's, or ALSA's where there is no server; a \
-            screen is the X server's that DISPLAY names. A video output is a virtual camera (v4l2loopback) that nobody writes to yet, \
-            or a card's connector. Programs that use a device are named where they can be seen.
+            Lists cameras from V4L2 and PipeWire, microphones and speakers from the sound server (or from ALSA without one), and \
+            the screen of DISPLAY. A video output is an unused virtual camera (v4l2loopback) or a connector of a card. Programs \
+            that use a device are listed if they are visible to you.
 
             With --json one object with "devices", and "unanswered" with an error for each server or driver that hangs; with \
             --watch too a line for each device that is there and for each change: event ("added" or "removed") and device, or \
@@ -28,7 +28,7 @@ struct DevicesCommand: AsyncParsableCommand {
               64   the command line is wrong
             """)
 
-    @Flag(help: "Go on, and tell what comes and goes.")
+    @Flag(help: "Keep running and report devices as they are added and removed.")
     var watch = false
 
     @Flag(help: "Print JSON.")

@@ -50,14 +50,14 @@ enum DeviceFamily {
 
     var hang: (who: String, mend: String) {
         switch self {
-        case .camera: ("a camera's driver", "plug the camera out and in again; sudo dmesg may say more")
+        case .camera: ("a camera's driver", "unplug the camera and plug it in again; sudo dmesg may show more")
         case .pulse, .alsa, .anySound:
             (
                 "the sound server, or a sound card's driver,",
                 "restart the sound server: pulseaudio --kill; pulseaudio --start, or systemctl --user restart pipewire-pulse"
             )
         case .pipewire: ("PipeWire", "systemctl --user restart pipewire wireplumber")
-        case .x: ("the X server", "see that xdpyinfo answers (sudo apt-get install x11-utils), or set another DISPLAY")
+        case .x: ("the X server", "check that xdpyinfo works (sudo apt-get install x11-utils), or set another DISPLAY")
         }
     }
 
@@ -76,10 +76,10 @@ enum DeviceFamily {
         case .pulse:
             let named = ServerSockets.namedSoundServer
             let start =
-                named.map { "see that a sound server runs where PULSE_SERVER says (\($0)), or unset it" }
+                named.map { "check that a sound server runs at PULSE_SERVER=\($0), or unset PULSE_SERVER" }
                 ?? "start the sound server: pulseaudio --start, or systemctl --user start pipewire-pulse"
             return refusal(opened, "\(start); mediagraph devices lists what it has")
-                ?? opened["device"].flatMap { soundDevice($0, opened.factory) }
+                ?? opened["device"].map { soundDevice($0, opened.factory) } ?? defaultMicrophone(opened.factory)
         case .pipewire:
             return refusal(opened, "systemctl --user start pipewire wireplumber")
                 ?? (opened.factory == "pipewiresrc" ? pipeWireNode(opened["target-object"] ?? "") : nil)
@@ -104,7 +104,7 @@ enum DeviceFamily {
         return access(path, R_OK | W_OK) == 0
             ? nil
             : Finding(
-                problem: "\(path) may not be opened", mend: "sudo usermod -aG video \"$USER\", and log in again")
+                problem: "no permission to open \(path)", mend: "sudo usermod -aG video \"$USER\", and log in again")
     }
 
     private func pipeWireNode(_ name: String) -> Finding? {
@@ -125,6 +125,20 @@ enum DeviceFamily {
         return Finding(
             problem: "the sound server has no device \(name) for \(factory)",
             mend: "mediagraph devices lists what it has\(nearest)")
+    }
+
+    /// A server without a microphone takes a monitor for its default source.
+    private func defaultMicrophone(_ factory: String) -> Finding? {
+        guard factory == "pulsesrc" else { return nil }
+        let devices = MediaDevices.listNow(.microphone).devices.filter { $0.isNamed(by: factory) }
+        guard let source = devices.first(where: { $0.isDefault == true }), source.isMonitor else { return nil }
+        let microphone = devices.first { !$0.isMonitor }
+        let problem = "the sound server's default source is \(source.path), which records what a speaker plays"
+        return Finding(
+            problem: microphone == nil
+                ? "the sound server has no microphone: its default source is a monitor" : problem,
+            mend: microphone.map { "pactl set-default-source \($0.path), or write pulsesrc device=\($0.path)" }
+                ?? "plug one in, and see mediagraph devices")
     }
 
     private func alsa(_ opened: OpenedElement) -> Finding? {
@@ -154,7 +168,7 @@ enum DeviceFamily {
         }
         let mend =
             (given == nil
-                ? "export DISPLAY=:0 in a session of yours" : "name a screen that is there, or none for DISPLAY's")
+                ? "run export DISPLAY=:0 in your session" : "choose an existing screen, or leave it out to use DISPLAY")
             + "; without a screen: xvfb-run -a mediagraph run …"
         guard let name = given ?? ProcessInfo.processInfo.environment["DISPLAY"], !name.isEmpty else {
             return Finding(problem: "DISPLAY isn't set: there is no screen", mend: mend)

@@ -10,7 +10,7 @@ struct DoctorCommand: ParsableCommand {
         abstract: "Say what this machine lacks for a description, and how to mend it.",
         discussion: """
             Plugins, devices, servers and permissions. With descriptions: what each of them needs; devices that they name are \
-            opened for a moment. Without: what people use cameras, sound, screens, files and rooms with.
+            opened for a moment. Without descriptions: the usual elements for cameras, sound, screens, files and rooms.
 
             With --json one object: "checkups", each with title and findings (problem, mend).
 
@@ -62,7 +62,7 @@ struct DoctorCommand: ParsableCommand {
         let variables = CommandWords(words).variables
         do {
             let description = try input.load()
-            for text in DiagnosticReport.unusedVariables(variables, of: [description]) {
+            for text in DiagnosticReport.variableWarnings(CommandWords(words), of: [description]) {
                 DiagnosticReport().warning(text)
             }
             return try Checkup.of(description, input.label, variables)

@@ -36,12 +36,12 @@ struct DotLegend {
 
         fileprivate var meaning: String {
             switch self {
-            case .node: "MediaGraph's node"
-            case .element: "GStreamer's element"
-            case .uri: "address"
+            case .node: "MediaGraph node"
+            case .element: "GStreamer element"
+            case .uri: "URI"
             case .bin: "bin"
-            case .room: "room of sessions"
-            case .lateLink: "linked while it runs"
+            case .room: "session room"
+            case .lateLink: "linked at run time"
             }
         }
 

@@ -1,6 +1,6 @@
 import GStreamer
 
-/// A length of time on the command line: `10`, `2.5`, `90s`, `500ms`, `1m30s`, `1h`.
+/// A length of time on the command line: `10`, `2.5`, `90s`, `500ms`, `1m30s`, `1h`, `1:30`, `1:02:30.5`.
 struct CommandDuration: Equatable, Sendable {
     let seconds: Double
 
@@ -13,17 +13,22 @@ struct CommandDuration: Equatable, Sendable {
             switch self {
             case .notPositive: "it must be more than 0"
             case .tooLong: "it must be at most \(Int(CommandDuration.longest)) s"
-            case .unreadable: "give seconds, or numbers with h, m, s or ms: 10, 2.5, 1m30s, 500ms"
+            case .unreadable: "give seconds, units (h, m, s, ms) or a clock time: 10, 2.5, 1m30s, 500ms, 1:30"
             }
         }
     }
 
-    init(parsing text: String) throws(Problem) {
+    /// - Parameter mayBeZero: whether it is a position rather than a length.
+    init(parsing text: String, mayBeZero: Bool = false) throws(Problem) {
         let units: [(String, Double)] = [("ms", 0.001), ("h", 3600), ("m", 60), ("s", 1)]
         let unsigned = text.first == "-" ? text.dropFirst() : text[...]
         guard !unsigned.isEmpty else { throw .unreadable }
         var rest = unsigned
         var total = 0.0
+        if rest.contains(":") {
+            total = try Self.clock(rest)
+            rest = ""
+        }
         while !rest.isEmpty {
             let number = rest.prefix { $0.isASCII && $0.isNumber || $0 == "." }
             guard let value = Double(number) else { throw .unreadable }
@@ -36,9 +41,23 @@ struct CommandDuration: Equatable, Sendable {
                 rest = rest.dropFirst(unit.count)
             }
         }
-        guard unsigned.count == text.count, total > 0 else { throw .notPositive }
+        guard unsigned.count == text.count, total > 0 || mayBeZero else { throw .notPositive }
         guard total <= Self.longest else { throw .tooLong }
         seconds = total
+    }
+
+    /// `1:30` and `1:02:30.5`: minutes and seconds below 60 behind the first number.
+    private static func clock(_ text: Substring) throws(Problem) -> Double {
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        var total = 0.0
+        for (index, part) in parts.enumerated() {
+            let isLast = index == parts.count - 1
+            guard part.allSatisfy({ $0.isASCII && ($0.isNumber || $0 == "." && isLast) }), let value = Double(part),
+                parts.count <= 3, index == 0 || value < 60
+            else { throw .unreadable }
+            total = total * 60 + value
+        }
+        return total
     }
 
     var clockTime: ClockTime { ClockTime(nanoseconds: UInt64((seconds * 1e9).rounded())) }

@@ -1,13 +1,22 @@
+import MediaGraph
+
 /// The words of a command, told apart: `NAME=value` for the description's variables, and the rest.
 struct CommandWords: Equatable {
     var rest: [String] = []
     var variables: [String: String] = [:]
+    /// Variables that are given several values, of which the last counts.
+    var repeated: [String] = []
 
     /// Variables begin with capital letters, which no element's property does: `width=320` belongs to the description.
     init(_ words: [String]) {
         for word in words {
-            if let separator = word.firstIndex(of: "="), Self.isVariableName(word[..<separator]) {
-                variables[String(word[..<separator])] = String(word[word.index(after: separator)...])
+            if let separator = word.firstIndex(of: "="), Self.isVariableName(word[..<separator]),
+                !ShellCommand.followsVariables(word)
+            {
+                let (name, value) = (String(word[..<separator]), String(word[word.index(after: separator)...]))
+                if let first = variables.updateValue(value, forKey: name), first != value, !repeated.contains(name) {
+                    repeated.append(name)
+                }
             } else {
                 rest.append(word)
             }
@@ -15,7 +24,7 @@ struct CommandWords: Equatable {
     }
 
     /// `[A-Z_][A-Z0-9_]*`
-    private static func isVariableName(_ name: Substring) -> Bool {
+    static func isVariableName(_ name: Substring) -> Bool {
         let bytes = name.utf8
         guard let first = bytes.first, !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) else { return false }
         return bytes.allSatisfy { byte in

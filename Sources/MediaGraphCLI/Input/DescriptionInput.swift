@@ -53,7 +53,9 @@ extension DescriptionInput {
         guard let first = words.first else { throw .missing }
         let input = DescriptionInput(word: first, fileExists: fileExists)
         if words.count == 1 { return input }
-        guard input.isText else { throw .tooMany(after: first, words[1]) }
+        try checkSpaces(words)
+        // A word with a link in it is all of a description.
+        guard input.isText, !isQuotedDescription(first) else { throw .tooMany(after: first, words[1]) }
         return .text(joined(words))
     }
 
@@ -65,12 +67,25 @@ extension DescriptionInput {
         guard let first = words.first else { throw .missing }
         let inputs = words.map { DescriptionInput(word: $0, fileExists: fileExists) }
         if words.count == 1 { return inputs }
+        try checkSpaces(words)
         let stray = zip(words, inputs).first { word, input in
-            input.isText && !(word.contains("!") && word.contains { $0.isWhitespace })
+            input.isText && !isQuotedDescription(word)
         }
         guard let stray else { return inputs }
         guard inputs[0].isText else { throw .tooMany(after: first, stray.0) }
         return [.text(joined(words))]
+    }
+
+    private static func isQuotedDescription(_ word: String) -> Bool {
+        word.contains("!") && word.contains { $0.isWhitespace }
+    }
+
+    /// `NAME = value`, which a shell makes three words of.
+    private static func checkSpaces(_ words: [String]) throws(InputError) {
+        for (name, rest) in zip(words, words.indices.dropFirst().map { words[$0...] })
+        where rest.first == "=" && CommandWords.isVariableName(name[...]) {
+            throw .spacedVariable(name, value: rest.dropFirst().first ?? "")
+        }
     }
 
     /// Words of a shell as one description, as gst-launch-1.0 does it (`_gst_parse_escape`): a space inside a word, where
@@ -95,17 +110,23 @@ extension DescriptionInput {
 enum InputError: Error, Equatable, CustomStringConvertible {
     case missing
     case tooMany(after: String, String)
+    case spacedVariable(String, value: String)
     case file(Description.FileError, nearest: String?)
-    case notUTF8
+    /// Standard input.
+    case notUTF8(Description.FileError)
 
     var description: String {
         switch self {
         case .missing: "there is no description: give a file, \"-\" for standard input, or the description itself"
         case .tooMany(let input, let word):
-            "one description at a time: \"\(input)\" is one already, what is \"\(word)\"? "
-                + "(A mistyped option's value is taken for one too.)"
+            "give only one description: \"\(input)\" and \"\(word)\" both look like one "
+                + "(the value of a mistyped option does, too)"
+        case .spacedVariable(let name, let value):
+            "\(name) = \(value) is three words for the shell: write \(name)=\(value)"
         case .file(let error, let nearest): "\(error)" + (nearest.map { "; did you mean \"\($0)\"?" } ?? "")
-        case .notUTF8: "standard input isn't UTF-8 text"
+        case .notUTF8(.notText): "standard input isn't UTF-8 text"
+        case .notUTF8(.isUTF16): "standard input is UTF-16 text: convert it to UTF-8"
+        case .notUTF8: "standard input isn't UTF-8 text: convert it to UTF-8"
         }
     }
 }
@@ -122,7 +143,9 @@ extension DescriptionInput {
             let limit = Description.maximumLength
             let data = (try? FileHandle.standardInput.read(upToCount: limit + 1)) ?? Data()
             guard data.count <= limit else { throw .file(.tooLong(path: "<stdin>", limit: limit), nearest: nil) }
-            guard let text = String(validating: data, as: UTF8.self) else { throw .notUTF8 }
+            guard let text = String(validating: data, as: UTF8.self) else {
+                throw .notUTF8(Description.encodingError(of: Array(data), path: "<stdin>"))
+            }
             return Description(text, name: "<stdin>")
         }
     }

@@ -9,7 +9,7 @@ enum ElementPatience {
     static func wait<Value: Sendable>(for body: @escaping @Sendable () throws -> Value) throws -> Value {
         let warning = DispatchWorkItem {
             DiagnosticReport().warning(
-                "the description's elements are still being made after 3 s; a server or a driver may hang: "
+                "still creating the elements after 3 s; a server or driver may be hanging: "
                     + "see `mediagraph doctor`")
         }
         DispatchQueue.global().asyncAfter(deadline: .now() + 3, execute: warning)
@@ -17,8 +17,8 @@ enum ElementPatience {
         guard let result = DeviceCall({ Result(catching: body) }).answer(within: 10_000) else {
             throw MediaGraphError.timeOut(
                 .init(
-                    "the description's elements", expected: "to be made and linked within ten seconds",
-                    actual: "one that waits for a server or a driver; `mediagraph doctor` says for which"))
+                    "the elements couldn't be created and linked within 10 s",
+                    actual: "one of them is waiting for a server or driver; `mediagraph doctor` shows which"))
         }
         return try result.get()
     }

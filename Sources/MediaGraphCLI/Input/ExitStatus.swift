@@ -8,7 +8,7 @@ enum ExitStatus: Sendable, Equatable {
     case failure
     /// The description is wrong, or what the command line names (a file, a library, an element) isn't there.
     case wrongInput
-    /// The graph came to its end, but the input lacked a stream that a branch waited for.
+    /// The graph came to its end, but the input lacked a stream that a branch waited for, or a file received no data.
     case missingStream
     /// It was stopped before its streams had ended by this signal, as shells count: 128 and the signal's number. SIGPIPE
     /// stands for a reader of standard output that went away.

@@ -51,13 +51,12 @@ struct InspectText {
         let text = shown.map { "\($0)=\($1)" }.joined(separator: ",")
         let options = text.isEmpty ? "" : " options=\"\(text)\""
         // A microphone makes its own sound, unless its handler edits what comes in.
-        let edits = HandlerRegistry.shared.handlers(of: handler.node).contains {
-            $0.name == handler.name && $0.kind == .audioProcessor
-        }
-        let source = edits ? "audiotestsrc ! " : ""
+        let entry = HandlerRegistry.shared.handlers(of: handler.node).first { $0.name == handler.name }
+        let source = entry?.kind == .audioProcessor ? "audiotestsrc ! " : ""
+        let mode = entry?.edits == true ? " mode=read-write" : ""
         lines += [
             "", style.paint("in a description", .bold),
-            "  \(source)\(handler.node) handler=\(handler.name)\(options)",
+            "  \(source)\(handler.node) handler=\(handler.name)\(options)\(mode)",
         ]
         return lines.joined(separator: "\n")
     }

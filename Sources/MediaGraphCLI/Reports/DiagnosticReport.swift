@@ -59,16 +59,31 @@ struct DiagnosticReport {
         StandardStreams.printError("\(label) \(fitted)")
     }
 
-    /// Values on the command line that the description has no use for.
-    static func unusedVariables(_ variables: [String: String], of descriptions: [Description]) -> [String] {
-        let known = descriptions.flatMap { $0.variables.map(\.name) }
-        return variables.keys.filter { !known.contains($0) }.sorted().map { name in
-            let nearest = descriptions.lazy.compactMap { description in
-                description.unused([name: ""]).first?.nearest
-            }.first
-            let hint = nearest.map { "; did you mean \"\($0)\"?" } ?? ""
-            return "the description has no variable \"\(name)\"\(hint)"
+    /// Values on the command line that the descriptions have no use for, or that another replaces.
+    static func variableWarnings(_ words: CommandWords, of descriptions: [Description]) -> [String] {
+        let known = descriptions.flatMap(\.variables)
+        // The folder's is always there.
+        let names = known.map(\.name).filter { $0 != "HERE" || words.variables[$0] != nil }
+        let repeated = words.repeated.map {
+            "\($0) is given twice; its last value, \"\(words.variables[$0]!)\", counts"
         }
+        return repeated
+            + words.variables.keys.filter { !names.contains($0) }.sorted().compactMap { name in
+                let nearest = descriptions.lazy.compactMap { $0.unused([name: ""]).first?.nearest }.first
+                // An error names both.
+                let isMissing = known.contains {
+                    $0.name == nearest && $0.defaultValue == nil && words.variables[$0.name] == nil
+                }
+                if isMissing, nearest?.lowercased() == name.lowercased() { return nil }
+                let hint =
+                    nearest.map { "did you mean \"\($0)\"?" }
+                    ?? (names.isEmpty ? "write ${\(name)} in it" : "it has \(list(names))")
+                return "the description has no variable \"\(name)\"; \(hint)"
+            }
+    }
+
+    private static func list(_ names: [String]) -> String {
+        names.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }.joined(separator: ", ")
     }
 }
 

@@ -3,6 +3,7 @@ import MediaGraph
 /// For a program: JSON lines on standard output, one an event. `mediagraph help run` documents them.
 struct JSONReporter: RunReporter {
     let interval = 1.0
+    let reportsRepeatedWarnings = true
     private(set) var hasReader = true
 
     private struct Start: Encodable {

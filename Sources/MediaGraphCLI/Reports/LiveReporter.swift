@@ -124,7 +124,7 @@ struct LiveReporter: RunReporter {
         isOver = true
         draw()
         leave()
-        guard summary.status == .success || summary.sample.time > 0 else { return }
+        guard summary.hasPlayed else { return }
         StandardStreams.printError("  \(style.paint(summary.text, summary.status == .success ? .good : .dim))")
         report.warnings(of: summary)
     }

@@ -22,10 +22,13 @@ protocol RunReporter: Sendable {
     mutating func release()
     /// False once nobody reads any more.
     var hasReader: Bool { get }
+    /// Whether to report every repetition of a warning rather than the first and a count.
+    var reportsRepeatedWarnings: Bool { get }
 }
 
 extension RunReporter {
     var hasReader: Bool { true }
+    var reportsRepeatedWarnings: Bool { false }
     mutating func delayed(_ delay: RunFailure) { DiagnosticReport().warning(delay.text) }
     mutating func release() {}
     mutating func typed() {}
@@ -77,9 +80,10 @@ struct LineReporter: RunReporter {
     mutating func failed(_ failure: RunFailure) { report.failed(failure) }
     mutating func end(_ summary: RunSummary) {
         // Nothing to sum up when it never was PLAYING.
-        guard summary.status == .success || summary.sample.time > 0 else { return }
-        progress(summary.sample)
-        StandardStreams.printError(summary.text)
+        if summary.hasPlayed {
+            progress(summary.sample)
+            StandardStreams.printError(summary.text)
+        }
         report.warnings(of: summary)
     }
 }
@@ -98,6 +102,6 @@ extension DiagnosticReport {
     func failed(_ failure: RunFailure) {
         error(failure.text)
         if let conflict = failure.formatConflict { StandardStreams.printError("  \(TextWidth.printable(conflict))") }
-        for file in failure.incompleteFiles { warning("\(file) may be incomplete: its stream hadn't ended") }
+        for file in failure.incompleteFiles { warning(RunSummary.incomplete(file)) }
     }
 }

@@ -59,6 +59,10 @@ struct RunSummary: Sendable {
     var sample: ProgressSample
     var latency: LatencySamples.Summary?
     var losses: [StreamLoss] = []
+    /// Of a forced stop: what may not be readable.
+    var incompleteFiles: [String] = []
+    /// What elements warned of more than once, in a line each.
+    var repeatedWarnings: [String] = []
 
     /// `360 frames in 12.0 s · 0 dropped · latency p50 39 ms, p99 47 ms`
     var text: String {
@@ -82,12 +86,21 @@ struct RunSummary: Sendable {
         return parts.joined(separator: " · ")
     }
 
+    /// Whether there is anything to sum up: a graph that ended by itself has played, however short.
+    var hasPlayed: Bool { [.success, .missingStream].contains(status) || sample.time > 0 }
+
     /// What came to nothing although the graph was running.
-    var warnings: [String] { losses.map(\.description) + [emptySinkWarning].compactMap { $0 } }
+    var warnings: [String] {
+        repeatedWarnings + losses.map(\.description) + [emptySinkWarning].compactMap { $0 }
+            + incompleteFiles.map(Self.incomplete)
+    }
+
+    static func incomplete(_ file: String) -> String { "\(file) may be incomplete: its stream hadn't ended" }
 
     private var emptySinkWarning: String? {
-        let names =
-            sample.time > 0 ? sample.rows.filter { $0.endsBranch && $0.frames + $0.dropped == 0 }.map(\.name) : []
+        // After an error that is no news, or wrong: a handler that failed has counted nothing.
+        guard hasPlayed, status != .failure else { return nil }
+        let names = sample.rows.filter { $0.endsBranch && $0.frames + $0.dropped == 0 }.map(\.name)
         guard let last = names.last else { return nil }
         let all = names.count == 1 ? last : names.dropLast().joined(separator: ", ") + " and " + last
         return "\(all) received no data"
@@ -110,14 +123,17 @@ struct RunFailure: Sendable {
     init(hangingIn elements: [(name: String, factory: String?)], isStarting: Bool, because cause: StarvedSink? = nil) {
         self.init(elements, "hangs while \(isStarting ? "starting" : "stopping")")
         if let cause {
-            text += ". \(cause)"
+            // What waits for something is the graph; the element is only where the waiting thread is.
+            text = "the graph hangs while \(isStarting ? "starting" : "stopping"). \(cause)"
             message = text
             return
         }
         guard !isStarting else { return }
         if let factory, let family = DeviceFamily(factory) {
             let isSource = ElementFactoryInfo.find(factory)?.padTemplates.contains { $0.direction == .source } ?? false
-            text += Self.advice(family) + (isSource ? "; a devicesource wouldn't wait for it" : "")
+            text +=
+                Self.advice(family)
+                + (isSource ? "; wrap it in a devicesource so that the graph doesn't wait for it" : "")
         } else {
             text += Self.advice
         }
@@ -126,7 +142,10 @@ struct RunFailure: Sendable {
     /// A start that hasn't returned yet.
     init(startingIn elements: [(name: String, factory: String?)], for time: Duration) {
         self.init(elements, "is still starting after \(time.components.seconds) s")
-        text += "; a server or a driver that it waits for may hang: see `mediagraph doctor`"
+        text +=
+            ["filesrc", "filesink"].contains(factory)
+            ? ": a FIFO opens only when another program opens its other end"
+            : "; a server or driver may be hanging: see `mediagraph doctor`"
     }
 
     private init(_ elements: [(name: String, factory: String?)], _ message: String) {
@@ -160,7 +179,7 @@ struct RunFailure: Sendable {
     }
 
     private static let advice = """
-        : files may be incomplete. Where an element works off a backlog, send it less (a smaller size, fewer frames), or \
+        : files may be incomplete. If an element can't keep up, send it less (a smaller size, fewer frames), or \
         put a queue leaky=downstream before it
         """
 
@@ -175,7 +194,7 @@ struct RunFailure: Sendable {
     }
 
     private static let fixedFormat = """
-        ; what comes has another format than before. Fix it before the encoder: by `videoscale ! \
+        ; the stream's format changed. Fix the format before the encoder with `videoscale ! \
         video/x-raw,width=640,height=360,pixel-aspect-ratio=1/1`, say, or of sound by `audioresample ! \
         audio/x-raw,rate=48000`
         """

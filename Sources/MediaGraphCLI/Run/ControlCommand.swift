@@ -83,6 +83,7 @@ extension ControlCommand {
             return try Self.reply("get", node, property, of: Self.element(node, of: graph))
         case .set(let node, let property, let value):
             let element = try Self.element(node, of: graph)
+            if let conflict = graph.fileConflict(setting: property, of: element, to: value) { throw .refused(conflict) }
             try Self.set(property, of: element, to: value)
             return try Self.reply("set", node, property, of: element)
         }
@@ -112,12 +113,15 @@ extension ControlCommand {
     }
 
     private static func set(_ property: String, of element: Element, to value: String) throws(ControlError) {
-        guard property != "name" else { throw .refused("\(element.name)'s name stays while it is in a graph") }
+        guard property != "name" else { throw .refused("\(element.name) can't be renamed while it is in a graph") }
         // A node refuses by itself; a stock element would only warn on the terminal, or do something undefined.
         if let info = element.factoryName.flatMap(ElementFactoryInfo.find)?.property(property),
             info.isConstructOnly || (info.isLockedWhileRunning && element.state >= .paused)
         {
             throw .refused("\(element.name)'s property \(property) is locked while the element is running")
+        }
+        if property == "location", ["filesink", "filesrc"].contains(element.factoryName), element.state > .null {
+            throw .refused("\(element.name)'s location can't change while its file is open")
         }
         do { try element.setPropertyQuietly(property, parsing: value) } catch { throw refusal(error, element) }
     }

@@ -106,6 +106,10 @@ struct GraphRun {
                 monitor.delayed(RunFailure(startingIn: elements, for: Self.startPatience), isStarting: true)
                 return
             }
+            // Nothing can mend it.
+            if let sink = starved.first(where: { if case .formatConflict = $0.cause { true } else { false } }) {
+                return graph.fail("\(sink)")
+            }
             // The others may wait for these.
             let permanent = starved.filter(\.isPermanent)
             for sink in permanent.isEmpty ? starved : permanent {
@@ -114,11 +118,11 @@ struct GraphRun {
         }
     }
 
-    /// Reports which sinks of a playing graph get no data, where that is permanent: an absent user may still come.
+    /// Reports which sinks of a playing graph get no data, where something can be done about it: an absent user may still come.
     private func reportStarvedSinks(_ monitor: RunMonitor) -> Task<Void, any Error> {
         Task { [graph] in
             try await Task.sleep(for: Self.startPatience)
-            for sink in graph.starvedSinks where sink.isPermanent {
+            for sink in graph.starvedSinks where sink.cause != .unknown {
                 monitor.delayed(RunFailure(sink), isStarting: false)
             }
         }
@@ -156,8 +160,11 @@ struct GraphRun {
             monitor.finishing(reason, duration: duration)
             graph.requestEndOfStream()
             do { try await waitForStreams() } catch { return StopRequest(reason: reason) }
-            // The stop takes it away.
-            let cause = graph.starvedSinks.first(where: \.isPermanent)
+            // Asked before the stop, which changes it. An element that hangs in its start is a better reason than that nothing comes from it.
+            let starved = graph.starvedSinks.filter { $0.isPermanent || graph.elementsChangingState.isEmpty }
+            let cause =
+                starved.first(where: \.isPermanent)
+                ?? starved.first { if case .silentSource = $0.cause { true } else { false } }
             await forceStop(reason, because: cause, monitor)
             return StopRequest(reason: reason, cause: cause)
         }
@@ -204,7 +211,8 @@ struct GraphRun {
         let error: GraphError
         switch end {
         case .success(.endOfStream):
-            let status = await monitor.hasMissingStream ? ExitStatus.missingStream : .success
+            let lacksData = await monitor.hasMissingStream || graph.hasUnwrittenFile
+            let status = lacksData ? ExitStatus.missingStream : .success
             await monitor.end(request?.reason ?? .endOfStream, status)
             return status
         case .success(.stopped), .failure(.stopped):

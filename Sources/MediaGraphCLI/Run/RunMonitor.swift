@@ -17,9 +17,12 @@ final class RunMonitor: Sendable {
         var lastProgress: [ElementProgress] = []
         /// From before a forced stop.
         var frozen: [ElementProgress]?
+        /// What a forced stop cuts off.
+        var incompleteFiles: [String] = []
         var isFinishing = false
         var isOver = false
         var hasMissingStream = false
+        var warnings = RepeatedWarnings()
 
         /// Seconds since then.
         var time: Double? {
@@ -94,6 +97,12 @@ final class RunMonitor: Sendable {
         queue.async { [self] in
             update { state in
                 if case .missingStream = event { state.hasMissingStream = true }
+                if case .warning(let warning) = event,
+                    !state.warnings.record(warning.error.message, of: warning.element),
+                    !state.reporter.reportsRepeatedWarnings
+                {
+                    return
+                }
                 state.reporter.event(event)
             }
         }
@@ -127,10 +136,10 @@ final class RunMonitor: Sendable {
         }
     }
 
-    /// Keeps the counters as they are for the last report: the graph is about to be stopped, which resets some.
+    /// Keeps for the last report what the graph loses when it is stopped: its counters, and which files aren't finished.
     func freeze() {
-        let progress = graph.progress
-        state.withLock { $0.frozen = progress }
+        let (progress, files) = (graph.progress, graph.unfinishedFiles)
+        state.withLock { ($0.frozen, $0.incompleteFiles) = (progress, files) }
     }
 
     /// The last report; returns when it has been given.
@@ -155,7 +164,8 @@ final class RunMonitor: Sendable {
             state.reporter.end(
                 RunSummary(
                     reason: reason, status: status, sample: sample, latency: state.meter.latencies.summary,
-                    losses: losses))
+                    losses: losses, incompleteFiles: reason == .forced ? state.incompleteFiles : [],
+                    repeatedWarnings: state.reporter.reportsRepeatedWarnings ? [] : state.warnings.summaries))
         }
     }
 
@@ -173,20 +183,27 @@ final class RunMonitor: Sendable {
 
     // MARK: Leaving the terminal
 
-    /// Ends the process at once, with the terminal as it was found. No element is asked, and nobody waited for: what holds
-    /// the lock may be a write to a terminal that is stopped.
+    /// How long files may take to be flushed when the process exits without a stop of its graph.
+    private static let flushLimit = DispatchTimeInterval.milliseconds(500)
+
+    /// Ends the process at once, with the terminal as it was found. Nothing is waited for longer than a moment: what holds the
+    /// lock may be a write to a terminal that is stopped.
     func exitAtOnce(by signal: CInt) -> Never {
         let status = ExitStatus.stopped(signal: signal)
         Self.exitSoon(status)
-        _ = state.withLockIfAvailable { Self.endReport(&$0, status) }
+        let files = graph.unfinishedFiles
+        _ = state.withLockIfAvailable { Self.endReport(&$0, status, files) }
         Prompt.returnTerminal()
+        graph.flushFiles(within: Self.flushLimit)
         _exit(status.number)
     }
 
     /// Ends the process although the graph doesn't stop, and says where it hangs.
     func giveUp(_ hang: RunFailure, _ status: ExitStatus) -> Never {
         Self.exitSoon(status)
-        state.withLock { Self.endReport(&$0, status, hang) }
+        let files = graph.unfinishedFiles
+        state.withLock { Self.endReport(&$0, status, files, hang) }
+        graph.flushFiles(within: Self.flushLimit)
         _exit(status.number)
     }
 
@@ -198,12 +215,16 @@ final class RunMonitor: Sendable {
         }
     }
 
-    private static func endReport(_ state: inout State, _ status: ExitStatus, _ failure: RunFailure? = nil) {
+    private static func endReport(
+        _ state: inout State, _ status: ExitStatus, _ incompleteFiles: [String], _ failure: RunFailure? = nil
+    ) {
         guard !state.isOver else { return }
         if let failure { state.reporter.failed(failure) }
         let sample = state.meter.total(state.frozen ?? state.lastProgress, at: state.time ?? 0)
         state.reporter.end(
-            RunSummary(reason: .forced, status: status, sample: sample, latency: state.meter.latencies.summary))
+            RunSummary(
+                reason: .forced, status: status, sample: sample, latency: state.meter.latencies.summary,
+                incompleteFiles: incompleteFiles))
     }
 
     /// Ctrl-Z: stops the process with the cursor shown; returns when it goes on.

@@ -50,22 +50,28 @@ struct PromptLine: Sendable {
         }
     }
 
-    /// Consumes a byte of `ESC [ … letter` or `ESC O letter`. Returns false for any other key after a lone Esc, which then has
-    /// its usual effect.
+    /// Consumes a byte of `ESC [ … letter`, `ESC [ [ letter` or `ESC O letter`. Returns false for a key that follows a lone Esc,
+    /// and for a control character, which ends the sequence: either has its usual effect.
     private mutating func consumeEscape(_ byte: UInt8) -> Bool {
-        guard escape.count != 1 || byte == UInt8(ascii: "[") || byte == UInt8(ascii: "O") else {
-            escape = byte == 0x1B ? escape : []
-            return byte == 0x1B
+        let opensFunctionKey = escape.count == 2 && byte == UInt8(ascii: "[")
+        switch (escape.count, byte) {
+        case (_, 0x1B): escape = [byte]
+        case (1, UInt8(ascii: "[")), (1, UInt8(ascii: "O")): escape.append(byte)
+        case (1, _), (_, 0..<0x20), (_, 0x7F):
+            escape = []
+            return false
+        case (_, 0x20..<0x40): break
+        case _ where opensFunctionKey: escape.append(byte)
+        case (2, UInt8(ascii: "A")): end(recalling: historyIndex - 1)
+        case (2, UInt8(ascii: "B")): end(recalling: historyIndex + 1)
+        default: escape = []
         }
-        escape.append(byte)
-        guard escape.count > 2, !(0x20..<0x40).contains(byte) else { return true }
-        switch byte {
-        case UInt8(ascii: "A"): recall(historyIndex - 1)
-        case UInt8(ascii: "B"): recall(historyIndex + 1)
-        default: break
-        }
-        escape = []
         return true
+    }
+
+    private mutating func end(recalling index: Int) {
+        escape = []
+        recall(index)
     }
 
     private mutating func recall(_ wanted: Int) {

@@ -34,8 +34,8 @@ camera_busy() {
     camera=$(usb_camera_path)
     mediagraph run "v4l2src device=$camera ! image/jpeg ! fakesink" >first.log 2>&1 &
     eventually grep -Eq '[1-9][0-9]* (frames|buffers)' first.log
-    refused 1 "$camera.*no other program" mediagraph run "v4l2src device=$camera ! video/x-raw,format=YUY2 ! fakesink"
-    refused 1 "$camera.*no other program" mediagraph run "v4l2src device=$camera ! image/jpeg ! fakesink"
+    refused 1 "$camera.*in use by another program" mediagraph run "v4l2src device=$camera ! video/x-raw,format=YUY2 ! fakesink"
+    refused 1 "$camera.*in use by another program" mediagraph run "v4l2src device=$camera ! image/jpeg ! fakesink"
 }
 check "DV-2 a camera that another graph uses is an error with its name" camera_busy
 
@@ -43,7 +43,7 @@ microphone_busy() {
     plug_in_usb_camera
     mediagraph run "alsasrc device=hw:Camera ! fakesink" >first.log 2>&1 &
     eventually grep -q RUNNING /proc/asound/Camera/pcm0c/sub0/status
-    refused 1 "hw:Camera.*no other program" mediagraph run "alsasrc device=hw:Camera ! fakesink"
+    refused 1 "hw:Camera.*in use by another program" mediagraph run "alsasrc device=hw:Camera ! fakesink"
 }
 check "DV-2 a microphone that another graph uses is an error with its name" microphone_busy
 
@@ -64,8 +64,8 @@ forbidden() {
     install -d -o 65534 /tmp/nobody
     install -o 65534 "$GST_REGISTRY" /tmp/nobody/registry
     chmod 600 "$camera" /dev/snd/*
-    refused 1 "$camera.*the right to use it" "${nobody[@]}" mediagraph run "v4l2src device=$camera ! fakesink"
-    refused 1 "hw:Camera.*the right to use it" "${nobody[@]}" mediagraph run "alsasrc device=hw:Camera ! fakesink"
+    refused 1 "$camera.*permission denied" "${nobody[@]}" mediagraph run "v4l2src device=$camera ! fakesink"
+    refused 1 "hw:Camera.*permission denied" "${nobody[@]}" mediagraph run "alsasrc device=hw:Camera ! fakesink"
 }
 check "DV-2 a camera or a microphone that one may not open is an error with its name" forbidden
 

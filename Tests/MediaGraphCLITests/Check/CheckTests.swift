@@ -19,7 +19,7 @@ import Testing
                 call.pipeline:2:16: error: no element "preprocesor"
                    2 | videotestsrc ! preprocesor handler=blur ! fakesink
                      |                ^~~~~~~~~~~ did you mean "preprocessor"?
-                call.pipeline:3:39: error: "auto" is no value for resolution of rawdatapipe
+                call.pipeline:3:39: error: "auto" isn't a valid value for resolution of rawdatapipe
                    3 | videotestsrc ! rawdatapipe resolution=auto handler=count
                      |                                       ^~~~ native, 90p, 180p, 360p, 720p, 1080p, or another number of lines from 1p to 32767p, such as 480p
                 2 errors
@@ -85,6 +85,35 @@ import Testing
         #expect(binary.errors == "error: standard input isn't UTF-8 text\n")
     }
 
+    @Test("GR-2 a pasted command with a variable in front isn't taken for that variable's value")
+    func pastedWithVariable() throws {
+        let check = try Program.run("check", "GST_DEBUG=3 gst-launch-1.0 -v videotestsrc ! fakesink")
+        #expect(check.status == 2)
+        #expect(
+            check.errors.contains(
+                "leave out `GST_DEBUG=3 gst-launch-1.0 -v`; GST_DEBUG=3 goes before `mediagraph`"),
+            "\(check.errors)")
+    }
+
+    @Test(
+        "GR-2 a description in another encoding is reported as such, not as a media file",
+        arguments: [
+            (#"# f\374r\nfakesrc ! fakesink\n"#, "isn't UTF-8 text (line 1): save it as UTF-8 in your editor"),
+            (#"fakesrc !\nfakesink name=\374\n"#, "isn't UTF-8 text (line 2): save it as UTF-8 in your editor"),
+            (#"\377\376f\0a\0k\0e\0s\0r\0c\0"#, "is UTF-16 text: save it as UTF-8 in your editor"),
+            (#"\376\377\0f\0a\0k\0e\0s\0r\0c"#, "is UTF-16 text: save it as UTF-8 in your editor"),
+            (#"\032E\377\243\001\0\0\0"#, "isn't a description (UTF-8 text); to play a media file, write"),
+        ])
+    func encodings(bytes: String, message: String) throws {
+        let folder = TemporaryFolder()
+        let file = folder.path("a.pipeline")
+        let check = try Program.shell("printf '\(bytes)' >'\(file)'; mediagraph check '\(file)'")
+        #expect(check.status == 2)
+        #expect(check.errors.hasPrefix("error: \"\(file)\" \(message)"), "\(check.errors)")
+        let input = try Program.shell("printf '\(bytes)' | mediagraph check -")
+        #expect(input.errors.hasPrefix("error: standard input is"), "\(input.errors)")
+    }
+
     @Test("GR-5 a library that can't be loaded ends the program with status 2")
     func libraries() throws {
         let option = try Program.run("check", "--load", "/no/such.so", "fakesrc ! fakesink")
@@ -141,10 +170,43 @@ import Testing
             #expect(program.status == 2)
             #expect(
                 program.errors.hasPrefix(
-                    "description:1:28: error: nothing is linked to fakesink: it would wait for ever\n"),
+                    "description:1:28: error: nothing is linked to fakesink, so it would wait forever\n"),
                 "\(program.errors)")
         }
         #expect(try Program.run("run", "rawdatapipe handler=count", timeout: 20).status == 2)
+    }
+
+    @Test(
+        "GR-2 a home folder that only a shell knows is an error with the whole path",
+        arguments: [
+            ("videotestsrc ! filesink location=~/a", 34), ("filesrc location=~/a ! fakesink", 18),
+            ("videosource handler=y4m options=\"location=~/a\" ! fakesink", 34),
+        ])
+    func homeFolder(text: String, column: Int) throws {
+        for command in ["check", "run"] {
+            let program = try Program.run(command, text, environment: ["HOME": "/home/me"])
+            #expect(program.status == 2)
+            #expect(
+                program.errors.contains(
+                    ":1:\(column): error: GStreamer doesn't expand ~: there is no folder \"~\" here\n"))
+            #expect(
+                program.errors.contains("~ write the whole path: /home/me/a, or $HOME/a in a shell's double quotes\n"))
+            #expect(program.errors.contains("\n1 error\n"), "\(program.errors)")
+        }
+    }
+
+    @Test("GR-2 check warns of a pattern that no file matches, with the element's own pattern too")
+    func patterns() throws {
+        let folder = TemporaryFolder()
+        let pattern = folder.path("f-%03d.png")
+        func errors(_ text: String) throws -> String { try Program.run("check", text).errors }
+        let text = "multifilesrc location=\(pattern) ! fakesink"
+        #expect(try errors(text).contains("1:23: warning: no file matches \"\(pattern)\"\n"))
+        _ = try folder.write("x", to: "f-007.png")
+        #expect(try errors(text) == "")
+        #expect(try errors("splitmuxsrc location=\(folder.path("*.mp4")) ! fakesink").contains("no file matches"))
+        let own = try Program.shell("cd '\(folder.url.path)'; mediagraph check 'multifilesrc ! fakesink'")
+        #expect(own.errors.contains("1:1: warning: no file matches \"%05d\"\n"), "\(own.errors)")
     }
 
     @Test("GR-2 check warns of files that aren't there, with the nearest, and run names them in its error")

@@ -188,24 +188,24 @@ import Testing
         "GR-4 the legend has the kinds that there are, where there are several",
         arguments: [
             ("videotestsrc ! fakesink", []),
-            ("videotestsrc ! rawdatapipe handler=count", ["MediaGraph's node", "GStreamer's element"]),
-            ("videotestsrc ! ( identity ) ! fakesink", ["GStreamer's element", "bin"]),
+            ("videotestsrc ! rawdatapipe handler=count", ["MediaGraph node", "GStreamer element"]),
+            ("videotestsrc ! ( identity ) ! fakesink", ["GStreamer element", "bin"]),
             (
                 "file:///dev/null ! decodebin ! fakesink",
-                ["GStreamer's element", "address", "linked while it runs"]
+                ["GStreamer element", "URI", "linked at run time"]
             ),
             (
                 "mediasession name=a user=a videotestsrc ! a.camera",
-                ["MediaGraph's node", "GStreamer's element", "room of sessions"]
+                ["MediaGraph node", "GStreamer element", "session room"]
             ),
         ] as [(String, [String])])
     func legend(_ description: String, _ kinds: [String]) throws {
         let known = [
-            "MediaGraph's node", "GStreamer's element", "address", "bin", "room of sessions", "linked while it runs",
+            "MediaGraph node", "GStreamer element", "URI", "bin", "session room", "linked at run time",
         ]
         let picture = try DrawnPicture(description)
         #expect(picture.lines(of: "mediagraph").filter(known.contains) == kinds)
         #expect(picture.unreadable == [])
-        #expect(picture.dot.contains("style=dashed]") == kinds.contains("linked while it runs"))
+        #expect(picture.dot.contains("style=dashed]") == kinds.contains("linked at run time"))
     }
 }

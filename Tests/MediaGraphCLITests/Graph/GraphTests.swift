@@ -49,7 +49,15 @@ import Testing
         #expect(try Program.run("graph", "videotestsrc ! fakesink", "-o", "x.bmp").status == 64)
         let unwritable = try Program.run("graph", "videotestsrc ! fakesink", "-o", "/no/such/folder/x.png")
         #expect(unwritable.status == 1)
-        #expect(unwritable.errors.hasPrefix("error: "))
+        #expect(
+            unwritable.errors == """
+                error: "/no/such/folder/x.png" can't be written: there is no folder "/no/such/folder"; make it with \
+                `mkdir -p /no/such/folder`
+
+                """)
+        let bare = try Program.run("graph", "videotestsrc ! fakesink", "x.svg")
+        #expect(bare.status == 64)
+        #expect(bare.errors.hasPrefix("error: the picture's file must follow -o: write -o x.svg\n"))
         let missing = try Program.shell("PATH=${PATH%%:*}; mediagraph graph 'fakesrc ! fakesink' -o x.svg")
         #expect(missing.status == 1)
         #expect(missing.errors.contains("apt install graphviz"))

@@ -53,7 +53,8 @@ import Testing
     @Test(
         "GR-3 lengths of time",
         arguments: [
-            ("10", 10), ("2.5", 2.5), ("90s", 90), ("500ms", 0.5), ("1m30s", 90), ("1h", 3600),
+            ("10", 10), ("2.5", 2.5), ("90s", 90), ("500ms", 0.5), ("1m30s", 90), ("1h", 3600), ("1:30", 90),
+            ("1:02:30.5", 3750.5), ("90:00", 5400),
         ])
     func durations(_ text: String, _ seconds: Double) throws {
         #expect(try CommandDuration(parsing: text).seconds == seconds)
@@ -65,12 +66,59 @@ import Testing
             ("0", .notPositive), ("0s", .notPositive), ("-1", .notPositive), ("-1m30s", .notPositive),
             ("99999999999", .tooLong), ("", .unreadable), ("1x", .unreadable), ("1m30", .unreadable),
             ("nan", .unreadable), ("1e3", .unreadable), (".", .unreadable), ("-", .unreadable), ("--json", .unreadable),
+            ("1:60", .unreadable), ("1:2:3:4", .unreadable), ("1:", .unreadable), ("1.5:00", .unreadable),
         ] as [(String, CommandDuration.Problem)])
     func wrongDurations(_ text: String, _ problem: CommandDuration.Problem) throws {
         #expect(throws: problem) { try CommandDuration(parsing: text) }
         let run = try Program.run("run", "--duration", text, "fakesrc ! fakesink")
         #expect(run.status == 64)
         #expect(run.errors.hasPrefix("error: The value '\(text)' is invalid for '--duration <time>': \(problem)\n"))
+    }
+
+    @Test("GR-13 a part of a file may begin at 0")
+    func beginning() throws {
+        #expect(try CommandDuration(parsing: "0", mayBeZero: true).seconds == 0)
+        #expect(throws: CommandDuration.Problem.notPositive) { try CommandDuration(parsing: "-1", mayBeZero: true) }
+        #expect(try Program.run("run", "fakesrc num-buffers=3 ! fakesink", "--from", "0").status == 0)
+    }
+
+    @Test(
+        "GR-3 a number of frames that can't be says what would do",
+        arguments: [
+            ("0", .zero), ("-5", .unreadable), ("ten", .unreadable), ("2.5", .unreadable), ("10s", .time("10s")),
+        ]
+            as [(String, FrameCount.Problem)])
+    func wrongFrameCounts(_ text: String, _ problem: FrameCount.Problem) throws {
+        let run = try Program.run("run", "--frames", text, "fakesrc ! fakesink")
+        #expect(run.status == 64)
+        #expect(run.errors.hasPrefix("error: The value '\(text)' is invalid for '--frames <count>': \(problem)\n"))
+    }
+
+    @Test("GR-3 NAME = value with spaces is reported as one mistake")
+    func spacedVariable() {
+        #expect(throws: InputError.spacedVariable("FILE", value: "a.mp4")) {
+            try DescriptionInput.single(["x.pipeline", "FILE", "=", "a.mp4"])
+        }
+        #expect(throws: InputError.spacedVariable("FILE", value: "a.mp4")) {
+            try DescriptionInput.several(["filesrc", "location=${FILE}", "!", "fakesink", "FILE", "=", "a.mp4"])
+        }
+        #expect(throws: Never.self) {
+            try DescriptionInput.single(["fakesrc", "num-buffers", "=", "3", "!", "fakesink"])
+        }
+    }
+
+    @Test("GR-3 a word after a quoted description is reported, not joined to it")
+    func wordBehindDescription() {
+        #expect(throws: InputError.tooMany(after: "a ! b", "c")) { try DescriptionInput.single(["a ! b", "c"]) }
+    }
+
+    @Test("GR-3 a variable that is given two values, or that the description lacks, is a warning")
+    func variableWarnings() throws {
+        let twice = try Program.run("check", "fakesrc num-buffers=${N} ! fakesink", "N=1", "N=2", "M=3")
+        #expect(twice.errors.contains("warning: N is given twice; its last value, \"2\", counts\n"))
+        #expect(twice.errors.contains("warning: the description has no variable \"M\"; it has N\n"))
+        let missing = try Program.run("check", "fakesrc num-buffers=${n} ! fakesink", "N=1")
+        #expect(!missing.errors.contains("warning:"), "\(missing.errors)")
     }
 
     @Test("GR-3 run reads a file, standard input and plain words, with variables")

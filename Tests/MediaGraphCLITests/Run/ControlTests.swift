@@ -107,6 +107,30 @@ import Testing
         #expect(run.output.hasSuffix("\n0\n"))
     }
 
+    @Test("GR-11 a graph doesn't write what the command reads, nor a picture of it what the graph reads")
+    func ownFiles() throws {
+        let folder = TemporaryFolder()
+        for name in ["control", "text.pipeline"] {
+            _ = try folder.write("videotestsrc num-buffers=1 ! filesink location=\(folder.path(name))", to: name)
+        }
+        _ = try folder.write("filesrc location=\(folder.path("x.svg")) ! fakesink", to: "read.pipeline")
+        _ = try folder.write("videotestsrc ! fakesink", to: "own.svg")
+        for (command, message) in [
+            ("run --control control \"$(cat control)\"", "which --control reads"),
+            ("run - <text.pipeline", "which this command reads"),
+            ("graph read.pipeline -o x.svg", "which --output writes"),
+            ("graph own.svg -o own.svg", "is the description itself: draw to another file"),
+        ] {
+            let run = try Program.shell("cd '\(folder.url.path)' && mediagraph \(command)")
+            #expect(run.status == 2 && run.errors.contains(message), "\(command): \(run.errors)")
+        }
+        #expect(try folder.text("own.svg") == "videotestsrc ! fakesink")
+        let open = try Self.answer(
+            "set f.location=\(folder.path("b"))",
+            "videotestsrc is-live=true ! filesink name=f location=\(folder.path("a"))")
+        #expect(open.0.contains("f's location can't change while its file is open"), "\(open.0)")
+    }
+
     @Test("GR-10 a control that can't be read is an error before anything runs")
     func unreadable() throws {
         let missing = try Program.run("run", "--control", "/nonexistent/control", "videotestsrc ! fakesink")
@@ -200,7 +224,7 @@ import Testing
         "GR-10 an unknown node or property is answered with the nearest, or with where they are listed",
         arguments: [
             ("get pipee.stats", "did you mean \"pipe\"?"), ("set pip.stats=1", "did you mean \"pipe\"?"),
-            ("get nothing.stats", "there are fakesink0, pipe, videotestsrc0"),
+            ("get nothing.stats", "named elements: fakesink0, pipe, videotestsrc0"),
             ("get pipe.stat", "did you mean \"stats\"?"), ("set pipe.handlr=x", "did you mean \"handler\"?"),
             ("get pipe.colour", "mediagraph inspect preprocessor lists them"),
         ])

@@ -40,6 +40,10 @@ import Testing
         // A lone Esc does nothing, whatever is typed next.
         #expect(type("x\u{1B}y\u{1B}\u{1B}z\u{1B}\n", &line) == [.line("xyz")])
         #expect(type("one\u{1B}\u{1B}[A", &line) == [] && line.text == "xyz")
+        // A sequence that breaks off takes no key after it along.
+        #expect(type("\u{15}a\u{1B}[\n", &line) == [.line("a")])
+        #expect(type("\u{1B}[\u{1B}[A", &line) == [] && line.text == "a")
+        #expect(type("\u{15}\u{1B}[[Ab\n", &line) == [.line("b")])
         #expect(type("\u{15}a\u{1B}[1;5Cb\u{1B}[3~c\u{1B}OPd\n", &line) == [.line("abcd")])
     }
 

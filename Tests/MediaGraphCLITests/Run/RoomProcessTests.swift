@@ -80,7 +80,7 @@ import Testing
         #expect(size > 96_000, "\(size) bytes of 192 000; \(bob.output)")
     }
 
-    @Test("SE-4 a process that is killed has left: its readers are told, and go on when the user comes back")
+    @Test("SE-4 a process that is killed has left: its readers are reported, and go on when the user comes back")
     func killed() throws {
         let alice = try alice("received")
         for round in 1...3 {
@@ -114,7 +114,7 @@ import Testing
         #expect(bob.output.contains("\"dropped\":0"))
     }
 
-    @Test("SE-4 a sender that hangs is told as that, and so is its going on; the reader's graph goes on meanwhile")
+    @Test("SE-4 a sender that hangs is reported as that, and so is its going on; the reader's graph goes on meanwhile")
     func hangingSender() throws {
         let bob = try bob()
         let alice = try program(
@@ -149,7 +149,7 @@ import Testing
         let bob = try sharer("bob")
         #expect(bob.waits { $0.output.contains("\"share\"") }, "\(bob.output)\(bob.errors)")
         let carol = try sharer("carol")
-        #expect(carol.waits { $0.count("got user \\\"bob\\\" sharing") > 0 }, "\(carol.output)\(carol.errors)")
+        #expect(carol.waits { $0.count("user \\\"bob\\\" is already sharing") > 0 }, "\(carol.output)\(carol.errors)")
         let alice = try program(
             """
             mediasession name=call room=r user=alice
@@ -173,7 +173,7 @@ import Testing
         #expect(first.waits { $0.hasSent(1) })
         let second = try bob()
         #expect(second.end() != 0)
-        #expect(second.output.contains("a free name"), "\(second.output)")
+        #expect(second.output.contains("is already called"), "\(second.output)")
         first.send(SIGKILL)
         _ = first.end()
         let third = try bob()
@@ -191,7 +191,7 @@ import Testing
         #expect(reader.waits { $0.statuses(on: true) == 1 }, "\(reader.output)\(reader.errors)")
         let second = try program(user("Ju\u{308}rgen"))
         #expect(second.end() != 0)
-        #expect(second.output.contains("a free name"), "\(second.output)")
+        #expect(second.output.contains("is already called"), "\(second.output)")
         for program in [first, reader] {
             program.send(SIGINT)
             #expect(program.end() == 0)
@@ -221,7 +221,8 @@ import Testing
         "SE-3 a program that can't meet others says so, why and what to do; doctor too",
         arguments: [
             ("none/such", "No such file or directory"), ("file", "Not a directory"),
-            ("open", "one that others may enter (mode 777)"), (String(repeating: "long", count: 40), "as sockets have"),
+            ("open", "is open to other users (mode 777)"),
+            (String(repeating: "long", count: 40), "a socket's path may have at most"),
         ])
     func alone(_ name: String, _ reason: String) throws {
         let path = folder.url.appendingPathComponent(name).path
@@ -237,7 +238,7 @@ import Testing
             environment: environment)
         #expect(run.status == 0, "\(run.errors)")
         let warning = run.output.split(separator: "\n").first { $0.contains("\"warning\"") } ?? ""
-        for text in ["is this program's alone", reason, "set XDG_RUNTIME_DIR to"] {
+        for text in ["can't be reached by other programs", reason, "set XDG_RUNTIME_DIR to"] {
             #expect(warning.contains(text), "\(run.output)")
         }
         let doctor = try Program.run("doctor", environment: environment)

@@ -38,7 +38,7 @@ import Testing
         #expect(length > 0 && length == header.count - 44)
     }
 
-    @Test("GR-3 a failed negotiation is told with what both sides can do")
+    @Test("GR-3 a failed negotiation is reported with what both sides can do")
     func negotiation() throws {
         let folder = TemporaryFolder()
         let picture = folder.path("a.png")
@@ -52,6 +52,26 @@ import Testing
         #expect(error.formatConflict?.contains("width=7") == true, "\(error)")
     }
 
+    @Test(
+        "GR-13 a sink that got nothing is reported, however short the run",
+        arguments: [
+            ("fakesrc num-buffers=0 ! fakesink", 0), ("filesrc location=FILE ! qtdemux ! aacparse ! fakesink", 3),
+        ])
+    func nothingReceived(text: String, status: Int32) throws {
+        let folder = TemporaryFolder()
+        let file = folder.path("silent.mp4")
+        let made = try Program.run(
+            "run", "--quiet",
+            "videotestsrc num-buffers=2 ! video/x-raw,width=64,height=48,format=I420 ! x264enc ! mp4mux ! filesink location=\(file)"
+        )
+        #expect(made.status == 0, "\(made.errors)")
+        for _ in 0..<10 {
+            let run = try Program.run("run", text.replacing("FILE", with: file))
+            #expect(run.status == status && run.errors.contains("fakesink0 received no data"), "\(run.errors)")
+            #expect(status == 0 || run.errors.contains("ends empty"), "\(run.errors)")
+        }
+    }
+
     @Test("GR-3 a muxer that a new size ends says what keeps the size")
     func newSize() throws {
         let source = "videotestsrc num-buffers=2 ! video/x-raw,height=48,width"
@@ -60,7 +80,7 @@ import Testing
         #expect(run.status == 1)
         #expect(
             run.errors.contains(
-                "before the encoder: by `videoscale ! video/x-raw,width=640,height=360,pixel-aspect-ratio=1/1`"),
+                "before the encoder with `videoscale ! video/x-raw,width=640,height=360,pixel-aspect-ratio=1/1`"),
             "\(run.errors)")
     }
 

@@ -116,6 +116,64 @@ import Testing
         }
     }
 
+    @Test("GR-11 a forced stop names the file that may be incomplete", arguments: [[SIGQUIT], [SIGINT, SIGINT]])
+    func incompleteFile(signals: [Int32]) throws {
+        let folder = TemporaryFolder()
+        let file = folder.path("cut.mp4")
+        let program = try LiveProgram(
+            "run", "--json",
+            """
+            videotestsrc is-live=true ! video/x-raw,format=I420 ! x264enc tune=zerolatency ! mp4mux ! filesink location=\(file)
+            videotestsrc is-live=true ! identity sleep-time=60000000 ! fakesink async=false
+            """)
+        #expect(program.waits(until: Self.hasProgress))
+        #expect(program.waits { _ in (try? Data(contentsOf: URL(fileURLWithPath: file)).count) ?? 0 > 0 })
+        for (index, signal) in signals.enumerated() {
+            // Two within a moment would be one request.
+            if index > 0 {
+                #expect(program.waits { $0.output.contains("\"finishing\"") })
+                Thread.sleep(forTimeInterval: 0.5)
+            }
+            program.send(signal)
+        }
+        _ = program.end()
+        // The first signal has its branch end, so that behind the second the file is whole.
+        let warns = program.output.contains("cut.mp4 may be incomplete: its stream hadn't ended")
+        #expect(warns == (signals.count == 1), "\(program.output)")
+    }
+
+    @Test("GR-11 an element whose disk is full names its file")
+    func fullDisk() throws {
+        let run = try Program.run("run", "--quiet", "videotestsrc num-buffers=9 ! filesink name=f location=/dev/full")
+        #expect(run.status == 1)
+        #expect(run.errors.contains("(writing /dev/full, which is incomplete)"), "\(run.errors)")
+    }
+
+    @Test("GR-11 a forced stop keeps what the other branches have recorded, small as it is", arguments: [1, 2])
+    func recordings(signals: Int) throws {
+        let folder = TemporaryFolder()
+        let file = folder.path("recording.mkv")
+        let program = try LiveProgram(
+            "run", "--json",
+            """
+            videotestsrc is-live=true ! video/x-raw,width=64,height=48 ! tee name=t
+            t. ! queue ! jpegenc ! matroskamux ! filesink async=false location=\(file)
+            t. ! identity sleep-time=60000000 ! fakesink async=false
+            """)
+        #expect(program.waits(until: Self.hasProgress))
+        for index in 0..<signals {
+            // Two within a moment would be one request.
+            if index > 0 {
+                #expect(program.waits { $0.output.contains("\"finishing\"") })
+                Thread.sleep(forTimeInterval: 0.5)
+            }
+            program.send(SIGINT)
+        }
+        #expect(program.end() == 130)
+        let written = try Data(contentsOf: URL(fileURLWithPath: file))
+        #expect(written.starts(with: [0x1A, 0x45, 0xDF, 0xA3]))
+    }
+
     @Test("GR-3 nohup keeps a run from SIGHUP")
     func nohup() throws {
         let run = try Program.shell(

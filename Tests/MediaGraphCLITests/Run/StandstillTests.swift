@@ -54,7 +54,7 @@ import Testing
         program.send(SIGTERM)
         #expect(program.end() == 143)
         guard format == "--json" else {
-            let line = "warning: reader (filesrc) is still starting after 3 s; a server or a driver"
+            let line = "warning: reader (filesrc) is still starting after 3 s: a FIFO opens only when another program"
             #expect(program.errors.contains(line), "\(program.errors)")
             return
         }
@@ -82,6 +82,24 @@ import Testing
         }
         let warning = try #require(try RunEvent.all(program.output).first { $0.event == "warning" })
         #expect(warning.element == "a" && warning.message?.hasPrefix(text) == true)
+    }
+
+    @Test(
+        "GR-12 two elements without a common format end a graph that never plays, where no element has posted an error")
+    func formatConflict() throws {
+        let folder = TemporaryFolder()
+        let picture = folder.path("a.jpg")
+        let saved = try Program.run("run", "videotestsrc num-buffers=1 ! jpegenc ! filesink location=\(picture)")
+        #expect(saved.status == 0)
+        // Drops the error, as decodebin does while it starts an element.
+        let run = try Program.run(
+            "run", "--quiet",
+            "multifilesrc location=\(picture) loop=true caps=image/jpeg,framerate=30/1 "
+                + "! errorignore ignore-notnegotiated=true convert-to=ok ! jpegdec name=d ! videoconvert name=c "
+                + "! video/x-raw,width=64 ! fakesink name=a")
+        #expect(run.status == 1)
+        let text = "a hasn't received any data: d can't be linked to c: d gives width=320, c takes width=64"
+        #expect(run.errors.contains(text), "\(run.errors)")
     }
 
     @Test("GR-3 --duration ends a graph that never starts, as a failure")

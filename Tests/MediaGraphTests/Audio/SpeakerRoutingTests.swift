@@ -138,6 +138,6 @@ import Testing
         let graph = try Graph(
             "audiotestsrc ! audio/x-raw,channels=3,channel-mask=(bitmask)0 ! virtualspeaker name=ears handler=count")
         let error = await #expect(throws: GraphError.self) { try await graph.run() }
-        #expect("\(try #require(error))".contains("can't mix 3 channels that don't say which is where"))
+        #expect("\(try #require(error))".contains("can't mix 3 channels without positions"))
     }
 }

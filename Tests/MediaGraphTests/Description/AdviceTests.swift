@@ -5,18 +5,28 @@ import Testing
 /// What `check` says of text that is correct, or nearly, but not what its author means.
 @Suite struct AdviceTests {
     @Test(
-        "GR-2 a pasted shell command is told once, with what to leave out",
+        "GR-2 a pasted shell command is reported once, with what to leave out",
         arguments: [
             ("gst-launch-1.0 -e videotestsrc ! \\\n  fakesink", "leave out `gst-launch-1.0 -e`"),
             (
                 "$ GST_DEBUG=3 /usr/bin/gst-launch-1.0 -v -e videotestsrc ! 'video/x-raw' ! fakesink",
-                "leave out `/usr/bin/gst-launch-1.0 -v -e`, and the quotes that only the shell needs"
+                "leave out `$ GST_DEBUG=3 /usr/bin/gst-launch-1.0 -v -e`, and the quotes that only the shell needs; "
+                    + "GST_DEBUG=3 goes before `mediagraph`"
+            ),
+            ("sudo gst-launch-1.0 -e videotestsrc ! \\\n  fakesink", "leave out `sudo gst-launch-1.0 -e`"),
+            ("sudo -E gst-launch-1.0 –v videotestsrc ! fakesink", "leave out `sudo -E gst-launch-1.0 –v`"),
+            (
+                "GST_DEBUG=3 gst-launch-1.0 videotestsrc ! fakesink",
+                "leave out `GST_DEBUG=3 gst-launch-1.0`; GST_DEBUG=3 goes before `mediagraph`"
             ),
             ("mediagraph run videotestsrc ! fakesink", "leave out `mediagraph run`"),
-            ("sudo ./mediagraph run --load x.so videotestsrc ! fakesink", "leave out `./mediagraph run --load x.so`"),
+            (
+                "sudo ./mediagraph run --load x.so videotestsrc ! fakesink",
+                "leave out `sudo ./mediagraph run --load x.so`"
+            ),
             (
                 "A1_b=3 gst-launch-1.0.exe --gst-debug-level 3 -e audiotestsrc ! fakesink",
-                "leave out `gst-launch-1.0.exe --gst-debug-level 3 -e`"
+                "leave out `A1_b=3 gst-launch-1.0.exe --gst-debug-level 3 -e`; A1_b=3 goes before `mediagraph`"
             ),
             ("gst-launch-1.0 -e videotestsc ! fakesink", "leave out `gst-launch-1.0 -e`"),
         ])
@@ -33,7 +43,7 @@ import Testing
     }
 
     @Test(
-        "GR-2 raw video that x264enc refuses, or encodes for few players, is told before it runs",
+        "GR-2 raw video that x264enc refuses, or encodes for few players, is reported before it runs",
         arguments: [
             (
                 "videotestsrc ! video/x-raw,format=I420,width=321,height=240 ! x264enc ! fakesink",
@@ -54,6 +64,13 @@ import Testing
         #expect(found.count == 1 && found[0].severity == .warning && found[0].message.contains(message), "\(found)")
     }
 
+    @Test("GR-2 the size to write instead of one that can't be encoded is never 0")
+    func smallestSize() {
+        let found = Description("videotestsrc ! video/x-raw,format=I420,width=1,height=1 ! x264enc ! fakesink")
+            .diagnose(isComplete: true)
+        #expect(found.map(\.hint) == ["write `videoscale ! video/x-raw,width=2,height=2` before it"])
+    }
+
     @Test(
         "GR-2 raw video that x264enc takes is fine",
         arguments: [
@@ -69,5 +86,48 @@ import Testing
         ])
     func encoderFormatFine(text: String) {
         #expect(Description(text).diagnose(isComplete: true) == [])
+    }
+
+    @Test(
+        "GR-2 a source of bytes before what takes only raw video or sound is an error that names the decoder",
+        arguments: [
+            (
+                "filesrc location=v.mp4 ! videoconvert ! fakesink",
+                "24: filesrc gives the bytes of a file, but videoconvert takes raw video; put decodebin between them: "
+                    + "filesrc … ! decodebin ! videoconvert; for headerless data, use rawvideoparse"
+            ),
+            (
+                "filesrc location=v.mp4 ! queue ! tee ! rawdatapipe handler=count",
+                "38: filesrc gives the bytes of a file, but rawdatapipe takes raw video; put decodebin between them: "
+                    + "filesrc … ! decodebin ! rawdatapipe; for headerless data, use rawvideoparse"
+            ),
+            (
+                "fdsrc ! audioconvert ! fakesink",
+                "7: fdsrc gives bytes, but audioconvert takes raw audio; put decodebin between them: "
+                    + "fdsrc … ! decodebin ! audioconvert; for headerless data, use rawaudioparse"
+            ),
+            (
+                "giosrc location=file:///v name=s s. ! x264enc ! fakesink",
+                "37: giosrc \"s\" gives the bytes of a file, but x264enc takes raw video; put decodebin between them: "
+                    + "giosrc … ! decodebin ! x264enc; for headerless data, use rawvideoparse"
+            ),
+        ])
+    func missingDecoder(text: String, expected: String) throws {
+        try Nodes.register()
+        let found = Description(text).diagnose().map { "\($0.range.column): \($0.message); \($0.hint ?? "")" }
+        #expect(found == [expected])
+    }
+
+    @Test(
+        "GR-2 a source of bytes before what takes anything, or behind a filter, is fine",
+        arguments: [
+            "filesrc location=v ! decodebin ! videoconvert ! fakesink", "filesrc location=v ! queue ! fakesink",
+            "filesrc location=v ! audio/x-raw,format=S16LE,rate=48000,channels=1 ! audioconvert ! fakesink",
+            "filesrc location=v ! rawvideoparse ! videoconvert ! fakesink", "filesrc location=v ! appsink",
+            "filesrc location=v ! rawaudioparse ! audioconvert ! fakesink", "filesrc location=v ! h264parse ! fakesink",
+            "filesrc location=v ! capsfilter caps=video/x-raw,format=RGB ! identity ! videoconvert ! fakesink",
+        ])
+    func decoderOrFilter(text: String) {
+        #expect(Description(text).diagnose() == [])
     }
 }

@@ -13,9 +13,9 @@ import Testing
     func unheardInput() throws {
         #expect(
             try check("audiotestsrc ! virtualmic handler=tone ! fakesink") == """
-                a.pipeline:1:35: warning: virtualmic's handler tone makes a sound of its own: nobody hears what comes in
+                a.pipeline:1:35: warning: virtualmic's handler tone generates its own sound, so the input is ignored
                    1 | audiotestsrc ! virtualmic handler=tone ! fakesink
-                     |                                   ^~~~ what edits it is handler=gain
+                     |                                   ^~~~ to process the input, use handler=gain
                 """)
         #expect(try check("audiotestsrc ! virtualmic handler=gain ! fakesink") == "")
         #expect(try check("audiotestsrc ! virtualmic ! fakesink") == "")
@@ -25,7 +25,7 @@ import Testing
     func impossibleMicrophones() throws {
         #expect(
             try check("virtualmic handler=gain ! fakesink") == """
-                a.pipeline:1:20: error: virtualmic's handler gain edits what comes in, and nothing does
+                a.pipeline:1:20: error: virtualmic's handler gain processes input, but nothing is linked to its sink
                    1 | virtualmic handler=gain ! fakesink
                      |                    ^~~~ put a source before it: autoaudiosrc ! audioconvert ! virtualmic handler=gain
                 """)
@@ -44,7 +44,8 @@ import Testing
             try check("videotestsrc ! video/x-raw,format=GRAY8 ! preprocessor handler=blur ! fakesink") == """
                 a.pipeline:1:14: error: preprocessor handler=blur can't take video/x-raw, format=GRAY8
                    1 | videotestsrc ! video/x-raw,format=GRAY8 ! preprocessor handler=blur ! fakesink
-                     |              ^~~~~~~~~~~~~~~~~~~~~~~~~~~~ the filter allows format=GRAY8, it takes format={ I420, NV12, NV21, Y42B, BGRA, RGBA, ARGB, ABGR, RGB, BGR…
+                     |              ^~~~~~~~~~~~~~~~~~~~~~~~~~~~ the filter allows format=GRAY8, it takes format={ I420, NV12, NV21, Y42B, BGRA, RGBA, ARGB, ABGR, RGB, BGR…; \
+                put videoconvert between them
                 """)
     }
 
@@ -61,7 +62,7 @@ import Testing
         for text in [
             "videotestsrc ! video/x-raw,format=A420 ! queue ! preprocessor handler=background ! fakesink",
             "videotestsrc ! video/x-raw,format=GRAY8 ! videoconvert ! preprocessor handler=blur ! fakesink",
-            "videotestsrc ! video/x-raw,format=GRAY8 ! preprocessor ! fakesink",
+            "videotestsrc ! video/x-raw,format=GRAY8 ! preprocessor name=p ! fakesink",
             "videotestsrc ! video/x-raw,width=320 ! queue ! preprocessor handler=blur ! rawdatapipe handler=count",
         ] {
             #expect(try check(text) == "")
@@ -111,8 +112,38 @@ import Testing
             ),
             (
                 "videotestsrc ! video/x-raw,framerate=12.5 ! fakesink", "framerate must be a fraction",
-                "framerate=12500/1000"
+                "framerate=25/2"
             ),
+            ("videotestsrc ! video/x-raw,framerate=30fps ! fakesink", "framerate must be a fraction", "framerate=30/1"),
+            (
+                "videotestsrc ! video/x-raw,framerate=30.0/1 ! fakesink", "framerate must be a fraction",
+                "framerate=30/1"
+            ),
+            (
+                "videotestsrc ! video/x-raw,pixel-aspect-ratio=1.5 ! fakesink", "pixel-aspect-ratio must be a fraction",
+                "pixel-aspect-ratio=3/2"
+            ),
+            (
+                "videotestsrc ! video/x-raw,pixel-aspect-ratio=1.0667 ! fakesink",
+                "pixel-aspect-ratio must be a fraction", "pixel-aspect-ratio=16/15"
+            ),
+            (
+                "audiotestsrc ! audio/x-raw,rate=48000.0 ! fakesink", "rate must be a whole number (int)",
+                "rate=48000"
+            ),
+            ("audiotestsrc ! audio/x-raw,rate=48k ! fakesink", "rate must be a whole number (int)", "rate=48000"),
+            ("audiotestsrc ! audio/x-raw,rate=44.1kHz ! fakesink", "rate must be a whole number (int)", "rate=44100"),
+            ("videotestsrc ! video/x-raw,width=320.5 ! fakesink", "width must be a whole number (int)", "width=320"),
+            (
+                "filesrc location=/dev/null ! decodebin ! video/x-raw,framerate=29.97 ! fakesink",
+                "framerate must be a fraction", "framerate=30000/1001"
+            ),
+            (
+                "multifilesrc location=/dev/null caps=image/jpeg,framerate=5 ! jpegdec ! fakesink",
+                "framerate must be a fraction", "framerate=5/1"
+            ),
+            ("appsrc caps=video/x-raw,framerate=30 ! fakesink", "framerate must be a fraction", "framerate=30/1"),
+            ("appsrc caps=video/x-raw,format=i420 ! fakesink", "there is no video format \"i420\"", "format=I420"),
             ("videotestsrc ! video/x-raw,format=i420 ! fakesink", "there is no video format \"i420\"", "format=I420"),
             ("audiotestsrc ! audio/x-raw,format=S16 ! fakesink", "there is no audio format \"S16\"", "format=S16LE"),
             (
@@ -124,6 +155,13 @@ import Testing
         let said = try check(text)
         #expect(said.contains("error: \(message)\n") && said.contains("did you mean \(meant)?"), "\(said)")
         #expect(said.components(separatedBy: "error:").count == 2, "\(said)")
+    }
+
+    @Test("GR-2 a property that takes a fraction names the one that a number means")
+    func fractionProperties() throws {
+        let text = "filesrc location=/dev/null ! rawvideoparse framerate=29.97 pixel-aspect-ratio=1.5 ! fakesink"
+        let said = try check(text)
+        #expect(said.contains("did you mean 30000/1001?") && said.contains("did you mean 3/2?"), "\(said)")
     }
 
     @Test("GR-2 formats and rates that there are, lists and ranges of them, are fine")
@@ -138,13 +176,78 @@ import Testing
         #expect(try check("audiotestsrc ! audio/x-raw,format=S24_32BE ! fakesink") == "")
     }
 
-    @Test("GR-2 a value with a space and no quotes, and an option outside of options=, are told as that")
-    func quotes() throws {
-        let name = try check("filesrc location=my file.mp4 ! decodebin ! fakesink")
-        #expect(name.contains("a value with a space needs quotes: location=\"my …\""), "\(name)")
-        let word = try check("videotestsrc ! textoverlay text=good morning ! fakesink")
-        #expect(word.contains("a value with a space needs quotes: text=\"good …\""), "\(word)")
-        let option = try check("videotestsrc ! preprocessor handler=watermark options=text=a size=9 ! fakesink")
-        #expect(option.contains("put all options into one quoted value: options=\"text=a,size=9\""), "\(option)")
+    @Test(
+        "GR-2 options that stand beside options= are reported once, with what to write",
+        arguments: [
+            (
+                "videotestsrc ! preprocessor handler=watermark options=text=a size=9 ! fakesink", "size",
+                #"put all options into one quoted value: options="text=a,size=9""#
+            ),
+            (
+                "videotestsrc ! preprocessor handler=pixelate options=block=8, x=0.5, y=0.5 ! fakesink", "x",
+                #"put all options into one quoted value: options="block=8,x=0.5,y=0.5""#
+            ),
+            (
+                #"videotestsrc ! preprocessor handler=watermark options="text=\"a,b\"" size=9 ! fakesink"#, "size",
+                #"put all options into one quoted value: options="text=\"a,b\",size=9""#
+            ),
+            (
+                "videotestsrc ! preprocessor handler=blur radius=5 ! fakesink", "radius",
+                #"radius is an option of blur: options="radius=5""#
+            ),
+            (
+                "videotestsrc ! preprocessor x=0.5 handler=blur options=radius=5 ! fakesink", "x",
+                #"x is an option of blur: options="radius=5,x=0.5""#
+            ),
+            (
+                "videotestsrc ! capsfilter caps=video/x-raw, width=320 ! fakesink", "width",
+                #"put all fields into one quoted value: caps="video/x-raw,width=320""#
+            ),
+        ])
+    func misplacedOptions(text: String, name: String, hint: String) throws {
+        try Nodes.register()
+        let found = Description(text).diagnose()
+        #expect(found.count == 1 && found[0].message.hasSuffix("has no property \"\(name)\""), "\(found)")
+        #expect(found.first?.hint == hint)
+    }
+
+    @Test(
+        "GR-2 a value with spaces and no quotes is reported once, with the whole value in quotes",
+        arguments: [
+            ("filesrc location=my file.mp4 ! decodebin ! fakesink", #"location="my file.mp4""#),
+            (
+                "filesrc location=my file with spaces.mp4 ! decodebin ! videoconvert ! fakesink",
+                #"location="my file with spaces.mp4""#
+            ),
+            ("videotestsrc ! textoverlay text=good morning! fakesink", #"text="good morning""#),
+            ("uridecodebin uri=file:///tmp/my file.mp4 ! fakesink", #"uri="file:///tmp/my file.mp4""#),
+            ("videotestsrc ! textoverlay text=a b c name=x ! fakesink", #"text="a b c""#),
+        ])
+    func spaces(text: String, value: String) throws {
+        let found = try Graph.diagnose(Description(text))
+        #expect(found.map(\.hint) == ["write \(value)"])
+        #expect(found.allSatisfy { $0.severity == .error })
+    }
+
+    @Test("GR-2 a mistyped element behind a value is no part of it")
+    func mistypedElement() throws {
+        #expect(try check("filesrc location=x decodbin ! fakesink").contains("did you mean \"decodebin\"?"))
+        #expect(try check("videotestsrc ! textoverlay text=a blur ! fakesink").contains("it is a handler"))
+        let reference = try check("videotestsrc ! filesink location=a.yuv t. ! fakesink")
+        #expect(reference.contains("\"t\"") && !reference.contains("quoted"), "\(reference)")
+    }
+
+    @Test("GR-2 an observer's mode that its handler doesn't have is an error that says what to write")
+    func observerMode() throws {
+        #expect(
+            try check("videotestsrc ! frameobserver handler=invert ! fakesink") == """
+                a.pipeline:1:38: error: handler invert edits frames, which frameobserver allows only with mode=read-write
+                   1 | videotestsrc ! frameobserver handler=invert ! fakesink
+                     |                                      ^~~~~~ add mode=read-write
+                """)
+        let looks = try check("videotestsrc ! frameobserver handler=count mode=read-write ! fakesink")
+        #expect(looks.contains("only reads frames, but mode is read-write"), "\(looks)")
+        #expect(try check("videotestsrc ! frameobserver handler=invert mode=read-write ! fakesink") == "")
+        #expect(try check("videotestsrc ! frameobserver handler=count ! fakesink") == "")
     }
 }

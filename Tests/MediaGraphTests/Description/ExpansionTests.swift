@@ -75,6 +75,28 @@ import Testing
         #expect(try HandlerOptions(inner, handler: "y4m").text("location") == value)
     }
 
+    @Test(
+        "GR-1 a variable's value arrives at a stock element as it is",
+        arguments: oddNames + ["NULL", #"""#, #""a b""#, #""ü""#])
+    func stockProperty(_ value: String) throws {
+        for text in [#"filesink name=s location="${OUT}""#, #"filesink location="${NO:-${OUT}}" name=s"#] {
+            let description = Description(text)
+            let expanded = try description.expanded(with: ["OUT": value]).text
+            let sink = try #require(Pipeline(parsing: expanded).element(named: "s"))
+            #expect(try sink.property("location", as: String.self) == value, "\(expanded)")
+            let element = try #require(description.elements(with: ["OUT": value]).first)
+            #expect(element.property("location")?.value == value)
+            #expect(description.diagnose(with: ["OUT": value]) == [])
+        }
+    }
+
+    @Test("GR-1 quotes that the description itself puts around a variable are the property's")
+    func ownQuotes() throws {
+        let description = Description(##"filesink location="\"${A}\"""##)
+        let element = try #require(description.elements(with: ["A": "a"]).first)
+        #expect(element.property("location")?.value == "a")
+    }
+
     @Test("GR-7 every shipped description takes any name where it quotes one", arguments: oddNames)
     func shippedNames(_ value: String) throws {
         let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
@@ -83,8 +105,18 @@ import Testing
             $0.hasSuffix(".pipeline")
         }
         #expect(files.count > 20)
+        let entries = HandlerRegistry.Kind.allCases.flatMap { HandlerRegistry.shared.handlers($0) }
+        let fileOptions = Set(entries.flatMap(\.options).filter { $0.isInput || $0.isOutput }.map(\.name))
+        #expect(fileOptions.contains("location"))
         for file in files {
             let description = try Description(contentsOfFile: folder.appendingPathComponent(file).path)
+            // A file's name in options has quotes of its own.
+            let bare = description.text.matches(of: /\b([a-z-]+)=\$\{/).map { String($0.1) }
+            #expect(fileOptions.isDisjoint(with: bare), "\(file)")
+            let named = Set(description.text.matches(of: /\slocation="\$\{([A-Z_]+)/).map { String($0.1) })
+            let given = Dictionary(uniqueKeysWithValues: named.map { ($0, value) })
+            let locations = description.elements(with: given).compactMap { $0.property("location")?.value }
+            #expect(named.isEmpty || named == ["HERE"] || locations.contains(value), "\(file)")
             let names = Set(description.text.matches(of: /\\"\$\{([A-Z_]+)/).map { String($0.1) })
             let variables = Dictionary(uniqueKeysWithValues: names.map { ($0, value) })
             let options = description.elements(with: variables).flatMap(\.properties).filter { $0.name == "options" }
@@ -127,7 +159,11 @@ import Testing
         let parsed = DescriptionParser.parse(Array(try expand(text, ["A": value]).utf8))
         #expect(parsed.problems == [])
         #expect(parsed.elements.map(\.factory) == ["filesrc", "fakesink"])
-        #expect(parsed.elements.first?.properties.map(\.value) == [value, "n"])
+        // As the string property reads it: GStreamer takes quotes around all of it off once more.
+        let read = try #require(parsed.elements.first).properties.map {
+            PropertyText.unwrapped(Array($0.value.utf8))?.text
+        }
+        #expect(read == [value, "n"])
     }
 
     @Test(

@@ -42,7 +42,9 @@ import Testing
             }
             #expect(Set(diagnostics).count == diagnostics.count)
             let all = description.diagnose(
-                with: ["A": "\" ! \\"], additionalChecks: NodeChecks.all, parses: false, isComplete: true)
+                with: ["A": "\" ! \\"],
+                additionalChecks: NodeChecks.all(isBeforeRun: false, isComplete: true, besides: []),
+                parses: false, isComplete: true)
             #expect(Set(all).count == all.count)
             if diagnostics.allSatisfy({ $0.severity == .warning }) {
                 let expanded = try description.expanded(with: ["A": "\" ! \\"]).text

@@ -13,7 +13,7 @@ import Testing
             .map { $0.rendered(color: false) }.joined(separator: "\n")
     }
 
-    @Test("GR-2 a user's pad that is linked twice is told at the second use, with what to do")
+    @Test("GR-2 a user's pad that is linked twice is reported at the second use, with what to do")
     func takenTwice() throws {
         #expect(
             try check("mediasession name=a user=amy a.video_bob ! fakesink a.video_bob ! fakesink") == """
@@ -27,12 +27,12 @@ import Testing
             a.audio_carol ! s.user_carol  a.audio_dora ! s.user_carol
             """)
         #expect(twice.contains("2:48: error: pad \"user_carol\" of virtualspeaker \"s\" is linked already"), "\(twice)")
-        #expect(twice.contains("name another, by user_%s"), "\(twice)")
+        #expect(twice.contains("use another name that matches user_%s"), "\(twice)")
         let tee = "videotestsrc ! tee name=t t.src_0 ! fakesink t.src_1 ! fakesink t. ! fakesink t. ! fakesink"
         #expect(try check(tee) == "")
     }
 
-    @Test("GR-2 a session's sound that is linked to a picture's node is told without a word of GLib's")
+    @Test("GR-2 a session's sound that is linked to a picture's node is reported without a word of GLib's")
     func soundToPicture() throws {
         let text = try check("mediasession name=a user=bob a.audio_carol ! rawdatapipe handler=count")
         #expect(text.contains("rawdatapipe takes video/x-raw") && !text.contains("\n\n"), "\(text)")
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(
-        "GR-1 a user's name that isn't written as a pad's is told with how it is written",
+        "GR-1 a user's name that isn't written as a pad's is reported with how it is written",
         arguments: [
             ("video_J%C3%BCrgen", "write video_J_C3_BCrgen for the user \"Jürgen\""),
             ("video_anna_smith", "write video_anna_5Fsmith for the user \"anna_smith\""),
@@ -60,10 +60,11 @@ import Testing
     @Test("GR-1 a session's pad without a user's name, or with one for all, is refused")
     func noUser() throws {
         let text = try check("mediasession name=call user=bob call.video_%s ! fakesink")
-        #expect(text.contains("it is asked for by a user's name") && text.contains("write video_bob"), "\(text)")
+        #expect(
+            text.contains("the pad's name must contain a user's name") && text.contains("write video_bob"), "\(text)")
         let own = try check("mediasession name=call user=bob call.video_bob ! fakesink")
-        #expect(own.contains("warning: bob reads what bob sends, which is nothing"), "\(own)")
-        #expect(own.contains("link something to its pad camera"), "\(own)")
+        #expect(own.contains("warning: bob reads its own stream but sends nothing"), "\(own)")
+        #expect(own.contains("link a source to its pad camera"), "\(own)")
         let sent = try check("videotestsrc ! call.camera mediasession name=call user=bob call.video_bob ! fakesink")
         #expect(!sent.contains("warning"), "\(sent)")
         let unnamed = try check("mediasession name=call user=bob call.audio_ ! fakesink")
@@ -71,7 +72,7 @@ import Testing
     }
 
     @Test(
-        "GR-2 where a variable's value falls apart at its spaces, what to do is told; not where it is meant to be several"
+        "GR-2 where a variable's value falls apart at its spaces, what to do is reported; not where it is meant to be several"
     )
     func spaces() throws {
         let session = "mediasession name=call room=${ROOM} user=bob call.video_${PEER} ! fakesink"
@@ -85,7 +86,7 @@ import Testing
         #expect(options.contains("did you mean \"is-live\"?"), "\(options)")
     }
 
-    @Test("SE-1 a user that is in one room twice is told before anything runs")
+    @Test("SE-1 a user that is in one room twice is reported before anything runs")
     func sameUser() throws {
         let text = try check("mediasession name=a room=r user=bob mediasession name=b room=r user=bob")
         #expect(text.contains("1:69: error: user \"bob\" is in room \"r\" already, by another mediasession"), "\(text)")
@@ -100,10 +101,10 @@ import Testing
         let both = "mediasession name=a user=bob sharesource name=s s. ! a.share s.audio ! a.shareaudio"
         #expect(try check(both).contains("warning: sharesource sends nothing without a handler"))
         let picture = try check(both.replacing("name=s ", with: "name=s handler=counter "))
-        let lacks = "warning: sharesource sends nothing at its linked pad"
-        #expect(picture.contains("\(lacks) audio without audio-handler="), "\(picture)")
+        let lacks = "warning: sharesource has no handler for its linked pad"
+        #expect(picture.contains("\(lacks) audio"), "\(picture)")
         let sound = try check(both.replacing("name=s ", with: "name=s audio-handler=tone "))
-        #expect(sound.contains("\(lacks) src without handler="), "\(sound)")
+        #expect(sound.contains("\(lacks) src"), "\(sound)")
         #expect(try check("mediasession name=a user=bob sharesource name=s handler=counter ! a.share") == "")
     }
 

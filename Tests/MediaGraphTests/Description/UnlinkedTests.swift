@@ -16,17 +16,17 @@ import Testing
     func lonelySink() {
         #expect(
             check("fakesink") == """
-                a.pipeline:1:1: error: nothing is linked to fakesink: it would wait for ever
+                a.pipeline:1:1: error: nothing is linked to fakesink, so it would wait forever
                    1 | fakesink
-                     | ^~~~~~~~ something goes before it: … ! fakesink
+                     | ^~~~~~~~ link an element to it: … ! fakesink
                 """)
     }
 
-    @Test("GR-2 a link that is missing between two elements is told once, at the second one")
+    @Test("GR-2 a link that is missing between two elements is reported once, at the second one")
     func missingLink() {
         #expect(
             check("videotestsrc ! tee name=t  fakesink") == """
-                a.pipeline:1:28: error: nothing is linked to fakesink: it would wait for ever
+                a.pipeline:1:28: error: nothing is linked to fakesink, so it would wait forever
                    1 | videotestsrc ! tee name=t  fakesink
                      |                            ^~~~~~~~ is a "!" missing before it? Or link it by name: t. ! fakesink
                 """)
@@ -38,7 +38,7 @@ import Testing
     func lonelyFilter() {
         #expect(
             check("identity ! fakesink").contains(
-                "1:1: error: nothing is linked to identity: what reads from it would wait for ever"))
+                "1:1: error: nothing is linked to identity, so elements downstream would wait forever"))
         #expect(
             check("fakesrc ! fakesink identity name=i").contains(
                 "1:20: warning: identity \"i\" isn't linked to anything: it does nothing"))
@@ -51,28 +51,28 @@ import Testing
     func unread() {
         #expect(
             check("fakesrc ! identity name=i") == """
-                a.pipeline:1:11: warning: nothing is linked from identity "i": its stream ends with an error, not-linked
+                a.pipeline:1:11: warning: the output of identity "i" isn't linked: its stream will fail with not-linked
                    1 | fakesrc ! identity name=i
-                     |           ^~~~~~~~ link it on: i. ! …
+                     |           ^~~~~~~~ link it: i. ! …
                 """)
-        #expect(check("fakesrc ! tee").contains("1:11: warning: nothing is linked from tee"))
+        #expect(check("fakesrc ! tee").contains("1:11: warning: the output of tee isn't linked"))
         #expect(check("fakesrc ! tee allow-not-linked=true") == "")
         // What holds nothing up, and what makes something by itself.
         #expect(check("fakesrc ! fakesink fakesink async=false").contains("1:20: warning: fakesink isn't linked"))
         #expect(check("compositor force-live=true ! fakesink") == "")
     }
 
-    @Test("GR-2 a speaker that hears nothing, and a microphone that nobody hears, are told")
+    @Test("GR-2 a speaker that hears nothing, and a microphone that nobody hears, are reported")
     func sound() {
         #expect(
             check("virtualspeaker handler=count").contains(
                 "1:1: warning: nothing is linked to virtualspeaker: there is nothing to hear"))
         #expect(
             check("virtualspeaker handler=count ! fakesink").contains(
-                "1:1: error: nothing is linked to virtualspeaker: what reads from it would wait for ever"))
+                "1:1: error: nothing is linked to virtualspeaker, so elements downstream would wait forever"))
         #expect(
             check("virtualmic handler=tone").contains(
-                "1:1: warning: nothing is linked from virtualmic: its stream ends with an error, not-linked"))
+                "1:1: warning: the output of virtualmic isn't linked: its stream will fail with not-linked"))
         #expect(check("virtualmic handler=tone ! virtualspeaker handler=count") == "")
     }
 
@@ -105,6 +105,59 @@ import Testing
         #expect(try Graph.diagnose(Description("fakesink name=s")).map(\.severity) == [.error])
     }
 
+    @Test("GR-2 streams of two inputs that may be linked to one pad of a mixer are a warning")
+    func delayedLinks() {
+        #expect(
+            check(
+                "filesrc location=/dev/zero ! decodebin ! c. uridecodebin uri=file:///a name=u ! c. compositor name=c ! fakesink"
+            )
+                == """
+                a.pipeline:1:79: warning: decodebin and uridecodebin "u" may link their streams to the same pad of compositor "c" \
+                while the graph starts, and one stream would be lost
+                   1 | filesrc location=/dev/zero ! decodebin ! c. uridecodebin uri=file:///a name=u ! c. compositor name=c ! fakesink
+                     |                                                                               ^ put a queue before c in each branch: ! queue ! c.
+                """)
+        for fine in [
+            "decodebin ! queue ! c. decodebin ! queue ! c.", "decodebin ! c.sink_0 decodebin ! c.sink_1",
+            "decodebin ! c. videotestsrc ! c.", "decodebin name=d ! c. d. ! c.",
+        ] {
+            let text = "\(fine) compositor name=c ! fakesink".replacing(
+                "decodebin", with: "filesrc location=/dev/zero ! decodebin")
+            #expect(check(text) == "", "\(fine)")
+        }
+    }
+
+    @Test("GR-2 GR-13 a demuxer of which a muxer gets only one stream is a warning")
+    func remux() {
+        let from = "filesrc location=/dev/zero"
+        #expect(
+            check("\(from) ! qtdemux ! h264parse ! mpegtsmux ! fakesink") == """
+                a.pipeline:1:38: warning: only one stream of qtdemux goes into mpegtsmux; if the input has others, they are lost
+                   1 | filesrc location=/dev/zero ! qtdemux ! h264parse ! mpegtsmux ! fakesink
+                     |                                      ^ link each by name: qtdemux name=d d.video_0 ! queue ! m. d.audio_0 ! queue ! m., with name=m on mpegtsmux
+                """)
+        for (text, hint) in [
+            (
+                "qtdemux ! h264parse ! mp4mux name=x",
+                "qtdemux name=d d.video_0 ! queue ! x.video_0 d.audio_0 ! queue ! x.audio_0"
+            ),
+            ("matroskademux ! splitmuxsink name=x", "d.video_0 ! queue ! x.video d.audio_0 ! queue ! x.audio_0"),
+            ("flvdemux ! h264parse ! matroskamux name=x", "d.video ! queue ! x.video_0 d.audio ! queue ! x.audio_0"),
+            ("tsdemux ! h264parse ! matroskamux name=x", "`mediagraph inspect tsdemux` lists them"),
+        ] {
+            let found = check("\(from) ! \(text)")
+            #expect(found.contains(hint), "\(found)")
+        }
+        for fine in [
+            "qtdemux name=d d.video_0 ! mpegtsmux ! fakesink", "qtdemux ! avdec_h264 ! x264enc ! mpegtsmux ! fakesink",
+            "qtdemux name=d mpegtsmux name=m ! fakesink d. ! queue ! m. d. ! queue ! m.",
+            "qtdemux ! h264parse ! fakesink",
+            "wavparse ! wavenc ! fakesink",
+        ] {
+            #expect(!check("\(from) ! \(fine)").contains("only one stream"), "\(fine)")
+        }
+    }
+
     @Test("GR-2 branches of a tee that wait for each other for ever are a warning")
     func teeWithoutQueues() {
         #expect(
@@ -119,6 +172,50 @@ import Testing
             "t. ! queue ! identity ! fakesink t. ! queue ! fakesink", "t. ! fakesink t. ! fakesink async=false",
         ] {
             #expect(check("videotestsrc ! tee name=t \(fine)") == "", "\(fine)")
+        }
+    }
+
+    @Test(
+        "GR-2 an element that can't start without a file's name or a URI is an error that says what to write",
+        arguments: [
+            ("fakesrc ! filesink name=f", "filesink \"f\" has no location", "write filesink location=FILE"),
+            ("filesrc ! fakesink", "filesrc has no location", "write filesrc location=FILE"),
+            ("uridecodebin ! fakesink", "uridecodebin has no uri", "write uridecodebin uri=file:///…"),
+            (
+                "videotestsrc ! x264enc ! splitmuxsink", "splitmuxsink has no location",
+                "write splitmuxsink location=part-%02d.mp4"
+            ),
+        ])
+    func unsetFile(text: String, message: String, hint: String) {
+        let found = Description(text).diagnose(isComplete: true)
+        #expect(
+            found.contains { $0.severity == .error && $0.hint == hint && $0.message.hasPrefix(message) }, "\(found)")
+        // A program may set it.
+        #expect(!Description(text).diagnose().contains { $0.hint == hint })
+    }
+
+    @Test(
+        "GR-13 an appsink that nobody reads is a warning that says what becomes of the graph",
+        arguments: [
+            ("appsink", "they fill the memory, and the graph never ends"),
+            ("appsink wait-on-eos=false", "they fill the memory"),
+            ("appsink max-buffers=3", "the graph stalls once it holds 3"),
+            ("appsink max-buffers=3 drop=true", "the graph never ends, since appsink waits until they are taken"),
+        ])
+    func unreadSink(text: String, effect: String) {
+        let found = Description("fakesrc ! \(text)").diagnose(isComplete: true)
+        #expect(found.map(\.message) == ["nobody takes the samples of appsink: \(effect)"])
+        #expect(found.allSatisfy { $0.severity == .warning })
+        #expect(Description("fakesrc ! \(text)").diagnose() == [])
+    }
+
+    @Test("GR-2 a file or a sink that is set needs no more")
+    func setFile() {
+        for text in [
+            "fakesrc ! filesink location=x", "uridecodebin uri=file:///x ! fakesink",
+            "videotestsrc ! appsink max-buffers=1 drop=true wait-on-eos=false",
+        ] {
+            #expect(check(text) == "")
         }
     }
 }

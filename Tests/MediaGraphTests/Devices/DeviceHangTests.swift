@@ -180,7 +180,7 @@ import Testing
         ended.device.state = state == .deaf ? .deaf : .stuckInEnding
         ended.graph.requestEndOfStream()
         let error = try await #require(throws: GraphError.self) { _ = try await ended.graph.waitUntilEnd() }
-        let expected = state == .deaf ? "expected the end of its stream" : "expected an answer within 1500 ms"
+        let expected = state == .deaf ? "didn't end its stream" : "didn't answer within 1500 ms"
         #expect("\(error)".contains(expected), "\(error)")
         #expect(waitUntil { (try? ended.hasEnded) == true })
         await ended.graph.stop()

@@ -56,7 +56,7 @@ import Testing
         if policy == "never" {
             let error = try #require(await failure(run.graph))
             #expect(error.code == .deviceGone)
-            #expect(error.detail.expected.contains("300 ms") && error.detail.subject == "stall never")
+            #expect(error.detail.actual.contains("300 ms") && error.detail.subject == "stall never")
             #expect(waitUntil { (try? run.hasEnded) == true })
         } else {
             #expect(waitUntil { run.lost.count == 1 && run.slates > 3 })

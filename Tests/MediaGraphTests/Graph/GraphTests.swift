@@ -15,7 +15,7 @@ import Testing
         let graph = try Graph("\(Self.counter) ! preprocessor name=mark ! rawdatapipe name=frames")
         #expect(try graph.preprocessor("mark").name == "mark")
         let missing = #expect(throws: GraphError.self) { try graph.preprocessor("mrk") }
-        #expect("\(missing!)" == "no element is named \"mrk\"; there are frames, mark, src")
+        #expect("\(missing!)" == "no element is named \"mrk\"; named elements: frames, mark, src")
         let wrong = #expect(throws: GraphError.self) { try graph.preprocessor("frames") }
         #expect("\(wrong!)" == "\"frames\" is a rawdatapipe, not a preprocessor")
     }

@@ -79,6 +79,79 @@ import Testing
         #expect(frames.counts["s"] == 30)
     }
 
+    @Test("GR-12 the report of a muxer that takes no stream says what it takes, and the run ends")
+    func muxerThatTakesNothing() async throws {
+        let path = try await file(Self.video)
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let outcome = try await run("filesrc location=\(path) ! matroskademux name=d ! flvmux name=m ! fakesink name=s")
+        #expect(isComplete(outcome))
+        #expect(outcome.counts["s"] == 0)
+        #expect(
+            outcome.missing.map(\.reason) == [
+                "no stream matches: d gives video/x-vp8, m takes video/x-flash-video, video/x-flash-screen, "
+                    + "video/x-vp6-flash, video/x-vp6-alpha, …; use another muxer, or decode and re-encode the stream"
+            ])
+    }
+
+    @Test("GR-12 the report of a wrong decoder names decodebin")
+    func otherDecoder() async throws {
+        let path = try await file(Self.video)
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let outcome = try await run("filesrc location=\(path) ! matroskademux name=d ! vp9dec name=v ! fakesink name=s")
+        #expect(
+            outcome.missing.map(\.reason) == [
+                "there is no other video stream: d gives video/x-vp8, v takes video/x-vp9; replace v with decodebin"
+            ])
+    }
+
+    @Test("GR-12 the report of a stream that needs a muxer's pad names the pad")
+    func muxerPad() async throws {
+        let path = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString + ".webm").path
+        try await Graph(
+            "\(Self.video) ! queue ! m. \(Self.sound) ! queue ! m.audio_0 webmmux name=m ! filesink location=\(path)"
+        ).run()
+        let output = path + ".out"
+        defer { for path in [path, output] { try? FileManager.default.removeItem(atPath: path) } }
+        let outcome = try await run(
+            """
+            filesrc location=\(path) ! matroskademux name=d d. ! queue ! m. d. ! queue name=q ! m.
+            webmmux name=m ! filesink location=\(output)
+            """)
+        let reason = try #require(outcome.missing.first?.reason)
+        #expect(reason.hasSuffix("; to mux audio/x-vorbis, name the muxer's pad: ! m.audio_0"), "\(reason)")
+    }
+
+    @Test(
+        "GR-12 a stream that only needs converting is an error with the element to put, and not a missing stream",
+        arguments: [
+            (
+                "audioconvert ! audio/x-raw,rate=16000",
+                "d can't be linked to audioconvert0: d gives rate=44100, audioconvert0 takes rate=16000; "
+                    + "put audioresample between them"
+            ),
+            (
+                "queue name=q ! audio/x-raw,rate=16000,format=S24LE",
+                "d can't be linked to q: d gives format=F32LE,rate=44100, q takes format=S24LE,rate=16000; "
+                    + "put audioconvert ! audioresample between them"
+            ),
+        ])
+    func conversion(branch: String, message: String) async throws {
+        let path = try await file(Self.sound)
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let graph = try Graph("filesrc location=\(path) ! decodebin name=d ! \(branch) ! fakesink")
+        let errors = Log<String>()
+        let run = Task { do { _ = try await graph.run() } catch { errors.add("\(error)") } }
+        let isTold = try await eventually {
+            // decodebin may drop the error (see `StarvedSink.Cause.formatConflict`).
+            let texts =
+                errors.all + [await graph.formatConflict].compactMap(\.self) + graph.starvedSinks.map { "\($0)" }
+            return texts.contains { $0.replacing(/audioconvert\d+/, with: "audioconvert0").contains(message) }
+        }
+        await graph.stop()
+        await run.value
+        #expect(isTold, "\(errors.all)")
+    }
+
     @Test(
         "GR-12 a file without sound: whatever the branch ends in, it ends, and the other has all frames",
         arguments: [
@@ -95,6 +168,56 @@ import Testing
                 + "d. ! queue ! audioconvert ! \(text)")
         #expect(isComplete(outcome))
         #expect(outcome.missing.count == 1 && outcome.counts["frames"] == 30, "\(outcome)")
+    }
+
+    @Test(
+        "GR-12 a file without sound: its branch ends also behind elements that never say so",
+        arguments: ["flvdemux", "parsebin", "decodebin3"])
+    func silentDemuxers(demuxer: String) async throws {
+        let path = try await file(Self.video)
+        defer { for path in [path, path + ".out"] { try? FileManager.default.removeItem(atPath: path) } }
+        let muxer = demuxer == "flvdemux" ? "flvmux" : "mp4mux"
+        _ = try await run(
+            "filesrc location=\(path) ! decodebin ! videoconvert ! x264enc ! h264parse ! \(muxer) ! filesink location=\(path).out"
+        )
+        let (picture, sound) =
+            demuxer == "decodebin3" ? ("videoconvert", "audioconvert") : ("h264parse ! avdec_h264", "aacparse")
+        let outcome = try await run(
+            "filesrc location=\(path).out ! \(demuxer) name=d d. ! queue max-size-buffers=5 ! \(picture) ! fakesink name=s "
+                + "d. ! queue ! \(sound) ! fakesink name=silent")
+        #expect(isComplete(outcome) && outcome.counts == ["s": 30, "silent": 0], "\(outcome)")
+        #expect(outcome.missing.count == 1, "\(outcome.missing)")
+    }
+
+    @Test("GR-12 a stream that an input gives after a pause isn't called missing")
+    func pause() async throws {
+        let folder = try TemporaryFolder()
+        let (film, pipe) = (folder.file("film.mkv"), folder.file("pipe"))
+        try await Graph(
+            """
+            videotestsrc num-buffers=120 ! video/x-raw,format=I420,width=64,height=48 ! x264enc ! m.
+            audiotestsrc num-buffers=100 timestamp-offset=700000000 ! avenc_aac ! m.
+            matroskamux name=m ! filesink location=\(film)
+            """
+        ).run()
+        let bytes = try Data(contentsOf: URL(filePath: film))
+        try #require(mkfifo(pipe, 0o600) == 0)
+        // Without a reader the writer would be killed by SIGPIPE, should the graph fail.
+        let reader = open(pipe, O_RDONLY | O_NONBLOCK)
+        defer { close(reader) }
+        Thread.detachNewThread {
+            guard let writer = FileHandle(forWritingAtPath: pipe) else { return }
+            // So far there is only the picture, which its sink holds until the sound comes.
+            try? writer.write(contentsOf: bytes.prefix(bytes.count / 10))
+            Thread.sleep(forTimeInterval: 4)
+            try? writer.write(contentsOf: bytes.dropFirst(bytes.count / 10))
+            try? writer.close()
+        }
+        let outcome = try await run(
+            "uridecodebin3 uri=file://\(pipe) name=d d. ! videoconvert ! fakesink name=p d. ! audioconvert ! fakesink name=s"
+        )
+        #expect(isComplete(outcome) && outcome.missing == [], "\(outcome)")
+        #expect(outcome.counts["p"] == 120 && (outcome.counts["s"] ?? 0) > 0, "\(outcome)")
     }
 
     @Test("GR-12 of a file nothing that it has is taken: it is read to its end, and what else there is goes on")

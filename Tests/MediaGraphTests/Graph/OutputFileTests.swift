@@ -58,6 +58,59 @@ import Testing
         #expect(try folder.read("a") == Self.old)
     }
 
+    @Test(
+        "GR-11 a muxer that received nothing writes no file, and leaves an existing one as it was",
+        arguments: [
+            "x264enc ! mp4mux", "x264enc ! mp4mux fragment-duration=1000", "x264enc ! mp4mux faststart=true",
+            // Not flvmux: in GStreamer 1.22 it doesn't end without data.
+            "x264enc ! qtmux", "x264enc ! matroskamux", "vp8enc ! webmmux", "x264enc ! mpegtsmux", "avimux",
+            "theoraenc ! oggmux", "wavenc",
+        ])
+    func emptyContainer(writer: String) async throws {
+        let source = writer == "wavenc" ? "audiotestsrc" : "videotestsrc"
+        for old in [Self.old, nil] {
+            if let old {
+                _ = try folder.write("a", old)
+            } else {
+                try FileManager.default.removeItem(atPath: folder.file("a"))
+            }
+            let graph = try Graph(
+                "\(source) num-buffers=0 ! \(writer) ! filesink name=file location=\(folder.file("a"))")
+            try await graph.run()
+            #expect(folder.contents == (old == nil ? [] : ["a"]))
+            if let old { #expect(try folder.read("a") == old) }
+            #expect(graph.progress.first { $0.name == "file" }?.counts.frames == 0)
+        }
+    }
+
+    @Test("GR-11 a graph that has written no container in one run writes it in the next")
+    func nextRun() async throws {
+        let path = folder.file("a.mkv")
+        let graph = try Graph(
+            "videotestsrc num-buffers=30 ! valve name=v drop-mode=forward-sticky-events ! x264enc ! matroskamux "
+                + "! filesink location=\(path)")
+        for drops in [false, true, false, true, false] {
+            try? FileManager.default.removeItem(atPath: path)
+            try graph.element("v").setProperty("drop", to: drops)
+            try await graph.run()
+            #expect(FileManager.default.fileExists(atPath: path) != drops)
+        }
+    }
+
+    @Test("GR-11 a muxer with data by one of two inputs writes its file")
+    func halfEmptyContainer() async throws {
+        let path = folder.file("a.mkv")
+        try await Graph(
+            """
+            videotestsrc num-buffers=0 ! x264enc ! matroskamux name=m ! filesink location=\(path)
+            audiotestsrc num-buffers=9 ! opusenc ! m.
+            """
+        ).run()
+        let graph = try Graph("filesrc location=\(path) ! matroskademux ! fakesink name=sound")
+        try await graph.run()
+        #expect(graph.progress.first { $0.name == "sound" }?.counts.frames ?? 0 > 5)
+    }
+
     @Test("GR-11 a branch that can't start leaves the other branches' files as they were")
     func failedStart() async throws {
         _ = try folder.write("a", Self.old)

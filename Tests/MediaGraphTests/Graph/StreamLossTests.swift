@@ -68,7 +68,7 @@ import Testing
         #expect(try await losses("filesrc location=\(picture) blocksize=100 ! pngdec ! fakesink") == [])
     }
 
-    @Test("GR-13 an input that ends before the duration that it declares is told, a whole one isn't")
+    @Test("GR-13 an input that ends before the duration that it declares is reported, a whole one isn't")
     func truncated() async throws {
         let whole = folder.file("whole.mov")
         let cut = folder.file("cut.mov")
@@ -102,7 +102,11 @@ import Testing
             """
         ).run()
         let whole = try Data(contentsOf: URL(filePath: path))
-        for (data, count) in [(whole, 0), (whole.prefix(whole.count * 2 / 3), 1)] {
+        for (data, limit, count) in [
+            (whole, "", 0), (whole.prefix(whole.count * 2 / 3), "", 1),
+            // What its user asked for isn't a loss.
+            (whole, "num-buffers=4", 0),
+        ] {
             let pipe = Pipe()
             let writer = pipe.fileHandleForWriting
             Thread.detachNewThread {
@@ -110,12 +114,16 @@ import Testing
                 try? writer.close()
             }
             let reader = pipe.fileHandleForReading
-            #expect(try await losses("fdsrc fd=\(reader.fileDescriptor) ! matroskademux ! fakesink").count == count)
+            #expect(
+                try await losses("fdsrc \(limit) fd=\(reader.fileDescriptor) ! matroskademux ! fakesink").count == count
+            )
+            // The writer would be killed by SIGPIPE otherwise.
+            _ = try reader.readToEnd()
             try reader.close()
         }
     }
 
-    @Test("GR-13 a film with sound is told wherever it is cut", arguments: [51, 60, 66, 80, 90])
+    @Test("GR-13 a film with sound is reported wherever it is cut", arguments: [51, 60, 66, 80, 90])
     func truncatedAnywhere(percent: Int) async throws {
         let (whole, cut) = (folder.file("whole.mp4"), folder.file("cut.mp4"))
         try await Graph(
@@ -191,7 +199,7 @@ import Testing
         await part.stop()
     }
 
-    @Test("GR-13 a device that delivers only silence is told")
+    @Test("GR-13 a device that delivers only silence is reported")
     func silence() async throws {
         let found = try await losses("alsasrc name=mic device=null num-buffers=3 ! fakesink")
         #expect(found == [.silence(source: "mic")])
@@ -221,5 +229,48 @@ import Testing
             try await Graph("filesrc location=\(notes) ! decodebin ! fakesink").run()
         }
         #expect("\(try #require(error))".contains("(reading \(notes))"), "\(String(describing: error))")
+    }
+
+    @Test(
+        "GR-13 an MP4 file without an index is an error that gives possible reasons",
+        arguments: ["qtdemux", "decodebin"])
+    func withoutIndex(demuxer: String) async throws {
+        let (whole, cut) = (folder.file("whole.mp4"), folder.file("cut.mp4"))
+        try await Graph("videotestsrc num-buffers=30 ! x264enc ! mp4mux ! filesink location=\(whole)").run()
+        let bytes = try Data(contentsOf: URL(filePath: whole))
+        try bytes.prefix(bytes.count / 2).write(to: URL(filePath: cut))
+        let error = await #expect(throws: GraphError.self) {
+            try await Graph("filesrc location=\(cut) ! \(demuxer) ! fakesink").run()
+        }
+        #expect(
+            "\(try #require(error))".contains("\(cut); an MP4 file has no index if it was cut off"),
+            "\(String(describing: error))")
+    }
+
+    @Test("RP-13 GR-13 a dropped orientation is reported with the element that dropped it")
+    func sideways() async throws {
+        let source =
+            "videotestsrc num-buffers=3 ! video/x-raw,width=64,height=48 ! taginject tags=image-orientation=rotate-90"
+        let movie = folder.file("movie.mp4")
+        let rotated = VideoOrientation(quarterTurns: 1)
+        for encoder in ["x264enc", "jpegenc", "vp8enc"] {
+            let found = try await losses(
+                "\(source) ! \(encoder) name=e ! queue ! matroskamux ! filesink location=\(movie)")
+            #expect(found == [.lostOrientation(writer: "e", rotated)], "\(encoder)")
+        }
+        #expect(try await losses("\(source) ! upright ! x264enc ! mp4mux ! filesink location=\(movie)") == [])
+        #expect(
+            try await losses(
+                "\(source) ! videoflip video-direction=auto ! jpegenc ! avimux ! filesink location=\(movie)") == [])
+        // By hand.
+        let turned = "\(source) ! videoflip video-direction=90r ! x264enc ! mp4mux ! filesink location=\(movie)"
+        #expect(try await losses(turned) == [])
+        // Keeps it.
+        #expect(try await losses("\(source) ! jpegenc ! jifmux ! filesink location=\(folder.file("a.jpg"))") == [])
+        // Pictures that were encoded elsewhere.
+        let found = try await losses(
+            "filesrc location=\(try await self.movie(pictures: 3)) ! avidemux ! taginject tags=image-orientation=rotate-90 "
+                + "! matroskamux name=m ! filesink location=\(movie)")
+        #expect(found == [.lostOrientation(writer: "m", rotated)])
     }
 }

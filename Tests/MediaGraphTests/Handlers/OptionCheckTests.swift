@@ -57,7 +57,7 @@ import Testing
     func noHandler() throws {
         #expect(
             try check("videotestsrc ! preprocessor options=block=2 ! fakesink").contains(
-                "a.pipeline:1:37: error: options without a handler to take them"))
+                "a.pipeline:1:37: error: options are set, but no handler"))
     }
 
     @Test("GR-5 an option in a variable is refused where the variable stands")
@@ -68,11 +68,13 @@ import Testing
             "\(found)")
     }
 
-    @Test("GR-5 a source or a pipe without a handler is a warning with its place; a pre-processor isn't")
+    @Test("GR-5 a node without a handler is a warning with its place; a pre-processor with a name isn't")
     func withoutHandler() throws {
         let found = try Graph.diagnose("videosource ! preprocessor ! rawdatapipe")
-        #expect(found.map(\.severity) == [.warning, .warning])
-        #expect(found.map(\.range.column) == [1, 30])
+        #expect(found.map(\.severity) == [.warning, .warning, .warning])
+        #expect(found.map(\.range.column) == [1, 15, 30])
+        // A program finds it by its name.
+        #expect(try Graph.diagnose("videosource ! preprocessor name=p ! rawdatapipe").map(\.range.column) == [1, 37])
         #expect(try Graph.diagnose("videotestsrc ! rawdatapipe handler=count").isEmpty)
         // Somebody has the mix.
         #expect(try Graph.diagnose("audiotestsrc ! virtualspeaker").map(\.severity) == [.warning])

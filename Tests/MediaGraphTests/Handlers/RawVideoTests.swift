@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test("GR-13 a raw file that isn't a whole number of frames is told, with the numbers; what is whole is played")
+    @Test("GR-13 a raw file that isn't a whole number of frames is reported, with the numbers; what is whole is played")
     func rest() async throws {
         let input = noise(4950 * 3 + 7)
         let path = try folder.write("in.yuv", input)
@@ -82,6 +82,35 @@ import Testing
         let description = Description(
             "videosource handler=raw options=\"location=\(path),\(options)\" ! rawdatapipe handler=count")
         #expect(try Graph.diagnose(description).contains { $0.message.contains(subject) })
+    }
+
+    @Test(
+        "GR-13 handler=raw refuses a file with a header, and says what plays it",
+        arguments: [
+            ("y4menc", "application/x-yuv4mpeg", "use videosource handler=y4m"), ("pngenc", "image/png", "decodebin"),
+            ("vp8enc ! webmmux", "video/webm", "decodebin"), ("vp8enc ! oggmux", "video/ogg", "decodebin"),
+        ])
+    func header(encoder: String, type: String, remedy: String) async throws {
+        let path = folder.file("in.yuv")
+        let text =
+            "videotestsrc num-buffers=3 ! video/x-raw,width=64,height=48,framerate=30/1 ! \(encoder) "
+            + "! filesink location=\(path)"
+        try await Graph(text).run()
+        // A frame that is smaller than the file, and one that is greater.
+        for size in ["width=16,height=16", "width=1920,height=1080"] {
+            let problem = try #require(try await play(path, size))
+            #expect(problem.contains("a file of type \(type); ") && problem.contains(remedy), "\(problem)")
+        }
+    }
+
+    @Test(
+        "GR-13 handler=raw takes packed frames of one value for what they are",
+        arguments: [0, 1, 16, 128, 255] as [UInt8])
+    func evenFrames(value: UInt8) async throws {
+        let input = [UInt8](repeating: value, count: 4950 * 2)
+        let path = try folder.write("in.yuv", input)
+        #expect(try await play(path, "width=66,height=50") == nil)
+        #expect(try folder.read("out.yuv") == input)
     }
 
     @Test("GR-13 a raw file can't have two sizes: the writer says so, and what to do")

@@ -20,6 +20,23 @@ import Testing
         #expect(errors(DisplayCheck(environment: { _ in nil }, hasFramebuffer: { true })).isEmpty)
     }
 
+    @Test(
+        "GR-2 a sink without the screen that it draws on is a warning",
+        arguments: [
+            ("waylandsink", "WAYLAND_DISPLAY isn't set"), ("fbdevsink", "/dev/fb0 can't be opened"),
+            ("kmssink", "/dev/dri/card0 can't be opened"),
+        ])
+    func screens(factory: String, lack: String) throws {
+        try #require(ElementFactoryInfo.find(factory) != nil)
+        let elements = Description("videotestsrc ! \(factory)").elements()
+        let without = DisplayCheck(environment: { _ in nil }, hasFramebuffer: { false }, hasScreen: { false })
+        let found = without.problems(among: elements)
+        #expect(found.map(\.severity) == [.warning])
+        #expect(found.first?.message.hasSuffix(lack) == true, "\(found)")
+        let with = DisplayCheck(environment: { _ in "x" }, hasFramebuffer: { true }, hasScreen: { true })
+        #expect(with.problems(among: elements) == [])
+    }
+
     @Test("GR-3 no element chooses DirectFB's window by itself")
     func rank() throws {
         try Nodes.register()

@@ -1,4 +1,5 @@
 import Foundation
+import GStreamer
 import Testing
 
 @testable import MediaGraph
@@ -70,6 +71,12 @@ import Testing
                 + "handler=contactsheet options=location=DIR/m.png",
             "videotestsrc ! rawdatapipe handler=framemd5 options=location=DIR/a videotestsrc ! rawdatapipe handler=y4m "
                 + "options=location=DIR/a",
+            "filesrc location=DIR/a.y4m ! y4mdec ! x264enc pass=pass1 multipass-cache-file=DIR/a.y4m ! fakesink",
+            "filesrc location=DIR/a.y4m ! y4mdec ! vp8enc multipass-mode=first-pass multipass-cache-file=DIR/a.y4m "
+                + "! fakesink",
+            "filesrc location=DIR/x.webm ! decodebin ! x264enc ! dashsink mpd-root-path=DIR mpd-filename=x.webm",
+            "filesrc location=DIR/x.webm ! fakesink videotestsrc ! vp8enc ! webmmux "
+                + "! curlfilesink location=file://DIR/ file-name=x.webm",
             "videotestsrc ! x264enc ! hlssink2 location=DIR/a%d.ts videotestsrc ! x264enc ! hlssink2 location=DIR/b%d.ts",
         ])
     func refused(text: String) throws {
@@ -86,6 +93,7 @@ import Testing
             "videotestsrc ! filesink location=/dev/null videotestsrc ! filesink location=/dev/null",
             "videotestsrc ! filesink location=/dev/stderr videotestsrc ! filesink location=/dev/stderr",
             "filesrc location=DIR/x.webm ! filesink location=DIR/x%d.webm",
+            "filesrc location=DIR/a.log ! fakesink videotestsrc ! x264enc multipass-cache-file=DIR/a.log ! fakesink",
             "filesrc location=DIR/f-1.jpg ! jpegdec ! jpegenc ! multifilesink location=DIR/f-1-%d.jpg",
             "filesrc location=DIR/fA.jpg ! jpegdec ! jpegenc ! multifilesink location=DIR/f%d.jpg",
             "videotestsrc ! multifilesink location=DIR/s%d.png videotestsrc ! multifilesink location=DIR/s-%d.png",
@@ -106,6 +114,27 @@ import Testing
         ])
     func noFile(text: String) throws {
         #expect(try Graph.diagnose(Description(text)).filter { $0.message.contains("file") } == [])
+    }
+
+    @Test("GR-11 a property of a running graph isn't set to a file that the graph uses elsewhere")
+    func setWhileRunning() throws {
+        let graph = try Graph(
+            """
+            filesrc name=r location=\(folder.file("x.webm")) ! fakesink
+            videotestsrc ! jpegenc ! multifilesink name=m location=\(folder.file("q%d.jpg"))
+            videotestsrc ! rawdatapipe name=p handler=y4m options=location=\(folder.file("a.y4m"))
+            """)
+        let (sink, pipe) = (try graph.element("m"), try graph.element("p"))
+        func conflict(_ property: String, _ value: String, of element: Element) -> String? {
+            graph.fileConflict(setting: property, of: element, to: value)?.replacing(folder.path, with: "DIR")
+        }
+        #expect(
+            conflict("location", folder.file("link.webm"), of: sink)
+                == "m would write \"DIR/link.webm\", which r reads; name another file")
+        #expect(conflict("location", folder.file("a.y4m"), of: sink)?.contains("which p handler=y4m writes") == true)
+        #expect(conflict("options", "location=" + folder.file("x.webm"), of: pipe)?.contains("which r reads") == true)
+        #expect(conflict("location", folder.file("q%05d.jpg"), of: sink) == nil)
+        #expect(conflict("location", folder.file("x.webm"), of: try graph.element("r")) == nil)
     }
 
     @Test("GR-11 a FIFO that is read and written is no conflict")

@@ -383,7 +383,7 @@ import Testing
             ("handler=tone", "sharesource has no handler \"tone\""),
             ("audio-handler=counter", "sharesource has no audio-handler \"counter\""),
             ("audio-handler=tone audio-options=pitch=3", "sharesource audio-handler tone has no option \"pitch\""),
-            ("audio-options=seconds=3", "options without a handler to take them"),
+            ("audio-options=seconds=3", "options are set, but no handler"),
             ("", "sharesource sends nothing without a handler"),
         ])
     func mistakes(properties: String, message: String) throws {

@@ -137,7 +137,7 @@ import Testing
         let late = await Task { try await sender.send(Self.bytes, Self.frame(2)) }.result
         #expect(
             throws: MediaGraphError.timeOut(
-                .init("sending a frame", expected: "room in the queue within 0.03 s (block-timeout)"))
+                .init("sending a frame", actual: "the queue stayed full for 0.03 s (block-timeout)"))
         ) {
             try late.get()
         }
@@ -194,7 +194,8 @@ import Testing
         }
     }
 
-    @Test("VS-4 who waits for room when sending is stopped is told, and isn't counted as refused; who comes later is")
+    @Test(
+        "VS-4 who waits for room when sending is stopped is reported, and isn't counted as refused; who comes later is")
     func waitsAtTheEnd() async throws {
         try Nodes.register()
         let element = try #require(Element(factory: "videosource"))

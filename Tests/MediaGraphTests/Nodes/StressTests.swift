@@ -69,13 +69,10 @@ import Testing
     func refusedWhileFloating(factory: String) throws {
         // gst-launch sets properties on elements that are still floating. Those in `stock` have no property that refuses a
         // value, so they get one that is accepted.
-        let stock = [
-            "preprocessor": "qos=true", "frameobserver": "qos=true", "alphachannel": "qos=true",
-            "upright": "flip::qos=true",
-        ]
+        let stock = ["preprocessor": "qos=true", "frameobserver": "qos=true", "upright": "flip::qos=true"]
         let own = [
             "virtualmic": "quality=11", "sharesource": "share_video::max-frames=500000",
-            "devicesource": "stall-timeout=999999999",
+            "devicesource": "stall-timeout=999999999", "alphachannel": "enabled=true",
         ]
         let property = stock[factory] ?? own[factory] ?? "max-frames=500000"
         let sources = [
@@ -87,13 +84,27 @@ import Testing
         let feeder = factory == "virtualspeaker" ? "audiotestsrc" : "videotestsrc"
         let before = sources[factory] == nil ? [feeder, "num-buffers=1", "!"] : []
         let after = ["rawdatapipe", "virtualspeaker"].contains(factory) ? [] : ["!", "fakesink", "num-buffers=1"]
-        let options = sources[factory] ?? []
-        let child = try run(before + [factory, property] + options + after, registry: factory)
+        let options = sources[factory] ?? (factory == "alphachannel" ? ["permitted=false"] : [])
+        let child = try run(before + [factory] + options + [property] + after, registry: factory)
         let isRefused = stock[factory] == nil
         #expect(child.status == (isRefused ? Self.errorStatus : 0), "\(child.output)\n\(child.errors.suffix(1000))")
         #expect(
             child.errors.contains("=\(property.split(separator: "=")[1]) was refused: ") == isRefused,
             "\(child.errors.suffix(1000))")
+    }
+
+    @Test(
+        "EL-1 a value refused while the element is floating is set when a later property permits it",
+        .disabled(if: Sanitizer.isAny, Sanitizer.stockPrograms))
+    func permittedLater() throws {
+        let child = try run(
+            [
+                "-v", "videotestsrc", "num-buffers=1", "!", "alphachannel", "permitted=false", "enabled=true",
+                "permitted=true",
+            ]
+                + ["!", "fakesink"], registry: "permitted")
+        #expect(child.status == 0, "\(child.errors.suffix(1000))")
+        #expect(child.output.contains("format=(string)A420"), "\(child.output.suffix(2000))")
     }
 
     /// What gst-launch ends with after an error; a signal gives another.

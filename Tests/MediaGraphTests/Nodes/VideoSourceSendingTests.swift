@@ -109,7 +109,8 @@ import Testing
         #expect(a.all == rotations && b.all == rotations)
     }
 
-    @Test("VS-7 a stock videoflip before a pipe doesn't turn a frame: its rotation is told, and is still to be done")
+    @Test(
+        "VS-7 a stock videoflip before a pipe doesn't turn a frame: its rotation is reported, and is still to be done")
     func videoflip() async throws {
         let graph = try Graph("videosource name=src pace=fast ! videoflip video-direction=auto ! rawdatapipe name=pipe")
         let source = RecordingSource()
@@ -178,7 +179,7 @@ import Testing
             if let error = error({ try sendNow(source.sender, Self.bytes, frame) }) {
                 #expect(
                     "\(error.code) \(error)"
-                        == "tooFrequent sending a frame: expected at most 10/1 frames/s, as declared, got more, by timestamp"
+                        == "tooFrequent sending a frame: the timestamps exceed the rate, at most 10/1 frames/s, as declared"
                 )
                 refused += 1
             }
@@ -381,7 +382,7 @@ import Testing
             guard case .wrongUsage(let detail)? = error({ try sendNow(source.sender, Self.bytes, Self.frame) }) else {
                 return false
             }
-            return detail.actual == "one that has ended: endOfStream"
+            return detail.actual == "the stream has ended (endOfStream)"
         }
         #expect(refused)
         await graph.stop()

@@ -229,7 +229,8 @@ import Testing
             Issue.record("\(String(describing: error))")
             return
         }
-        #expect(failure.element == "src" && failure.error.message == "src: downstream can't take what is sent")
+        #expect(
+            failure.element == "src" && failure.error.message == "src: downstream doesn't accept the source's format")
         #expect(failure.debug.contains("not-negotiated"))
         #expect(
             failure.debug.contains("the source sends video/x-raw, format=(string)I420, width=(int)16, height=(int)16"))

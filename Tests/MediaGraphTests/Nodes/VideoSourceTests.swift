@@ -144,7 +144,7 @@ import Testing
             Issue.record("expected wrongUsage, got \(early.all)")
             return
         }
-        #expect(detail.expected == "a call between startSend and stopSend")
+        #expect(detail.actual == "only possible between startSend and stopSend")
         #expect(received.all == [16])
         #expect(try graph.videoSource("src").statistics.refused == 2)
     }

@@ -245,6 +245,6 @@ import Testing
         guard case .failed(let failure)? = error else { return }
         #expect(
             failure.error.message
-                == "mic: handler gain, which edits what comes in: expected a sink that is linked, got none")
+                == "mic: handler gain: processes input, but the sink isn't linked; link a source to it")
     }
 }

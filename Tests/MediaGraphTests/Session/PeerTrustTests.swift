@@ -13,6 +13,7 @@ import Testing
     private static let picture = StreamKey(user: "bob", kind: .camera)
     private static let sound = StreamKey(user: "bob", kind: .microphone)
     private static let pictureCaps = "video/x-raw,format=I420,width=16,height=16,framerate=30/1"
+    private static let interlacedCaps = "\(pictureCaps),interlace-mode=interleaved"
     private static let soundCaps = "audio/x-raw,format=S16LE,layout=interleaved,rate=48000,channels=1"
 
     /// Alice, who sees and hears bob of the other process, and her own picture.
@@ -128,6 +129,10 @@ import Testing
         Lie(
             "an unknown format of pictures", "doesn't know its format",
             blocks("video/x-raw,format=NONE,width=16", length: 9)),
+        Lie("interlaced pictures", "interlaced video (interleaved)") { other in
+            other.begin(picture, interlacedCaps)
+            other.send(picture, length: 384)
+        },
         Lie(
             "a sample a second", "sample rate of 1 Hz",
             blocks("audio/x-raw,format=S16LE,layout=interleaved,rate=1,channels=1", length: 1 << 20)),
@@ -235,7 +240,8 @@ import Testing
         #expect(try await other.isRead(Self.picture))
         #expect(try await other.isRead(Self.sound))
         let caps = [
-            Self.pictureCaps, Self.soundCaps, "video/x-raw,format=NV12,width=1,height=1", "video/x-vp8,width=16",
+            Self.pictureCaps, Self.soundCaps, Self.interlacedCaps, "video/x-raw,format=NV12,width=1,height=1",
+            "video/x-vp8,width=16",
             "video/x-raw,format=I420,width=32767,height=32767", "audio/x-raw,format=F64LE,rate=1,channels=64",
             "audio/x-raw,format=S16LE,layout=non-interleaved,rate=48000,channels=2", "audio/x-opus,channels=2",
             "audio/x-raw,format=U8,layout=interleaved,rate=2147483647,channels=1", "text/x-raw", "video/x-raw",

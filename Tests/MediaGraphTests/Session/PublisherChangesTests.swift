@@ -42,7 +42,7 @@ import Testing
         #expect(meeting.users.isEmpty)
     }
 
-    @Test("SE-1 a status that came while a stream's format was refused is told with a format that isn't")
+    @Test("SE-1 a status that came while a stream's format was refused is reported with a format that isn't")
     func statusAfterRefusal() async throws {
         let room = #function
         let meeting = Room.named(room)

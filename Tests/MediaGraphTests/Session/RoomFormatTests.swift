@@ -75,6 +75,6 @@ import Testing
         link.stop()
         await graph.stop()
         await listener.value
-        #expect(warnings.all.count == 1 && warnings.all[0].contains("stays in this process"), "\(warnings.all)")
+        #expect(warnings.all.count == 1 && warnings.all[0].contains("isn't sent to other processes"), "\(warnings.all)")
     }
 }

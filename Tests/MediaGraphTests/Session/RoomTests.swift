@@ -59,8 +59,7 @@ import Testing
         #expect(
             throws: MediaGraphError.alreadyInUse(
                 .init(
-                    "user \"alice\"", expected: "a free name",
-                    actual: "one that somebody in room \"same name\" has: choose another with user=…"))
+                    "somebody in room \"same name\" is already called \"alice\"; choose another name with user=…"))
         ) { try room.join(second) }
         room.leave(second)
         #expect(room.users == ["alice"])
@@ -158,11 +157,11 @@ import Testing
         case .signal(.format(let format)): return "caps \(format.caps)"
         case .signal(.timing): return "timing"
         case .signal(.status(let isOn)): return isOn ? "on" : "off"
-        case .signal(.expected(let isExpected)): return isExpected ? "expected" : "not expected"
         case .signal(.refused(let problem)): return problem
         case .negotiate: return "negotiate"
         case .memoryFull: return "memory full"
         case .refusedDownstream: return "refused"
+        case .stalled(let isStalled): return isStalled ? "stalled" : "resumed"
         case .idle: return "idle"
         case .flush: return "flush"
         case .end: return "end"

@@ -90,7 +90,7 @@ import Testing
     @Test("GR-2 check names a room or user that can't be, and the element by itself doesn't run under another name")
     func namesInText() async throws {
         let found = try Graph.diagnose(Description("mediasession room=\"x/y\" user=\"a/b\""))
-        #expect(found.map(\.message) == ["a room can't be called \"x/y\"", "a user can't be called \"a/b\""])
+        #expect(found.map(\.message) == ["\"x/y\" isn't a valid room name", "\"a/b\" isn't a valid user name"])
         let pipeline = try Pipeline(parsing: "mediasession name=call room=x/y")
         let element = try #require(pipeline.element(named: "call"))
         #expect(element.setState(.paused) == .failure)

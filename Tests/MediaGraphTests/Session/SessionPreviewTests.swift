@@ -102,7 +102,7 @@ import Testing
             if round == 1 { await second.preview.stop() }
         }
         let error = await #expect(throws: MediaGraphError.self) { try await second.join() }
-        #expect(error?.code == .alreadyInUse && "\(error!)".contains("a free name"))
+        #expect(error?.code == .alreadyInUse && "\(error!)".contains("is already called"))
         #expect(!second.isJoined)
         let count = own.count
         #expect(send(source) { own.count > count })

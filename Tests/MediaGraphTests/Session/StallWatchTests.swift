@@ -1,3 +1,6 @@
+import CGStreamer
+import GStreamer
+import Synchronization
 import Testing
 
 @testable import MediaGraph
@@ -39,6 +42,46 @@ import Testing
         #expect(Self.stalls(.frames(5 * Self.second), arrivals: [0, 50, 100], until: 300) == ["250 stalled"])
         #expect(Self.stalls(.variable, arrivals: [0, 50, 120, 150], until: 500) == ["360 stalled"])
         #expect(Self.stalls(.variable, arrivals: [0], until: 500).isEmpty)
+    }
+
+    @Test("SE-4 neither a stall nor what came before the stream was on counts as an interval of its frames")
+    func intervals() {
+        // The stall that ends at 100 doesn't make the next one later.
+        #expect(
+            Self.stalls(.variable, arrivals: [0, 10, 100], until: 200) == ["40 stalled", "100 resumed", "130 stalled"])
+        #expect(Self.stalls(.variable, arrivals: [0, 5], until: 60, expectedAt: 30) == ["50 stalled"])
+    }
+
+    @Test("SE-4 frames that a reader can't be given count as arrivals, so that its user doesn't look stalled")
+    func withheld() throws {
+        let clock = Mutex<Int64>(0)
+        let reader = StreamReader(bound: 2, now: { clock.withLock { $0 } })
+        func step(at seconds: Int64) -> String {
+            clock.withLock { $0 = seconds * Self.second }
+            switch reader.next(timeout: 1) {
+            case .stalled(let isStalled): return isStalled ? "stalled" : "resumed"
+            case .idle: return "idle"
+            case .signal: return "signal"
+            default: return "other"
+            }
+        }
+        let stream = RoomStream(StreamKey(user: "bob", kind: .camera), room: "room")
+        stream.setExpected(true)
+        reader.play()
+        stream.add(reader)
+        stream.begin()
+        stream.setCaps(try #require(Caps("video/x-h264,framerate=30/1")))
+        #expect([step(at: 0), step(at: 0)] == ["signal", "signal"])
+        let delta = Buffer(size: 16)!
+        delta.access.contentFlags |= GST_BUFFER_FLAG_DELTA_UNIT.rawValue
+        for second in 1...4 as ClosedRange<Int64> {
+            #expect(step(at: second) == "idle")
+            // No key frame has come, so it can't be shown.
+            if second == 2 { stream.countLoss() } else { stream.send(delta.access) }
+        }
+        #expect([step(at: 5), step(at: 6), step(at: 7)] == ["idle", "stalled", "idle"])
+        stream.send(delta.access)
+        #expect([step(at: 8), step(at: 8)] == ["resumed", "idle"])
     }
 
     @Test("SE-4 neither a pause nor a stream that is off counts as a stall")

@@ -1,7 +1,7 @@
 import GStreamer
 
-/// Fields of raw video and audio in a filter's caps, or in a property, that are mistyped: `widht=320`. GStreamer takes any
-/// field, and none of its elements looks at such a one.
+/// Fields of video and audio in a filter's caps, or in a property, that are mistyped or called as other programs do, or hold a
+/// value of a type that nothing takes: `widht=320`, `fps=30`, `framerate=30`. GStreamer takes any field of any type.
 enum CapsFieldCheck {
     /// What GStreamer's raw media types document (`design/mediatype-video-raw`, `mediatype-audio-raw`), and what its own
     /// elements add.
@@ -14,69 +14,83 @@ enum CapsFieldCheck {
         "audio/x-raw": ["format", "rate", "channels", "channel-mask", "layout", "channel-positions"],
     ]
 
+    private static let wholeNumbers = ["width", "height", "rate", "channels"]
+    private static let fractions = ["framerate", "max-framerate", "pixel-aspect-ratio"]
+
     static func problems(in context: CheckContext) -> [Problem] {
-        let filters = context.parsed.links.compactMap { link in link.filter.map { ($0.text, $0.range) } }
+        let filters = context.parsed.links.compactMap { $0.filter }.flatMap {
+            problems($0.text, $0.range, isFilter: true)
+        }
         let properties = context.factories.flatMap { index, factory in
             context.parsed.elements[index].properties.filter {
                 !$0.isOfChild && !$0.isUnknown && factory.property($0.name)?.kind == .caps
-            }.map { ($0.value, $0.valueRange) }
+            }
         }
-        return (filters + properties).flatMap(problems)
+        return filters + properties.flatMap { problems($0.value, $0.valueRange, isFilter: false) }
     }
 
-    private static func problems(_ text: String, _ place: Range<Int>) -> [Problem] {
+    private static func problems(_ text: String, _ place: Range<Int>, isFilter: Bool) -> [Problem] {
         guard !text.contains("…"), let caps = try? Caps(checking: text) else { return [] }
         var seen: Set<String> = []
         return (0..<caps.count).flatMap { index -> [Problem] in
             let structure = caps[index]
-            guard let known = fields[structure.name] else { return [] }
-            return valueProblems(of: structure, text, place)
+            let wrong = numberProblems(of: structure, text, place)
+            guard let known = fields[structure.name] else { return wrong }
+            return wrong + formatProblem(of: structure, text, place, isFilter: isFilter)
                 + structure.fieldNames.compactMap { field in
                     guard !known.contains(field), seen.insert(field).inserted,
-                        let nearest = NearestName.find(field, among: known)
+                        let meant = FieldSuggestion.text(field, of: structure, among: known)
                     else { return nil }
                     return Problem(
                         place: .expanded(range(of: field, in: text, place)), severity: .warning,
                         message: "\(structure.name) has no field \"\(field)\", and nothing here looks at one",
-                        hint: "did you mean \"\(nearest)\"?")
+                        hint: "did you mean \"\(meant)\"?")
                 }
         }
     }
 
-    /// Values that no raw media has: GStreamer only says that two elements can't be linked.
-    private static func valueProblems(of structure: Structure, _ text: String, _ place: Range<Int>) -> [Problem] {
-        var problems: [Problem] = []
-        func add(_ field: String, _ message: String, _ suggestion: String?) {
-            problems.append(
-                Problem(
-                    place: .expanded(range(of: field, in: text, place)), message: message,
-                    hint: suggestion.map { "did you mean \(field)=\($0)?" }, isCertain: false))
-        }
+    /// A format that there isn't: GStreamer only says that two elements can't be linked, and of a property nothing.
+    private static func formatProblem(
+        of structure: Structure, _ text: String, _ place: Range<Int>, isFilter: Bool
+    ) -> [Problem] {
         let isVideo = structure.name.hasPrefix("video")
         let formats = isVideo ? RawFormatNames.video : RawFormatNames.audio
-        if let format = structure["format", as: String.self], !formats.contains(format), format != "DMA_DRM" {
-            let exact = [format.uppercased(), format.uppercased() + "LE"].first(where: formats.contains)
-            add(
-                "format", "there is no \(isVideo ? "video" : "audio") format \"\(format)\"",
-                exact ?? NearestName.find(format.uppercased(), among: formats))
+        guard let format = structure["format", as: String.self], !formats.contains(format), format != "DMA_DRM" else {
+            return []
         }
-        for field in ["framerate", "max-framerate", "pixel-aspect-ratio"] where isVideo {
-            guard let number = structure[field, as: Double.self] ?? structure[field, as: Int32.self].map(Double.init)
-            else {
-                continue
-            }
-            add(field, "\(field) must be a fraction", fraction(number))
-        }
-        return problems
+        let suggestion = FormatSuggestion.find(format, isVideo: isVideo)
+        return [
+            Problem(
+                place: .expanded(range(of: "format", in: text, place)),
+                message: "there is no \(isVideo ? "video" : "audio") format \"\(format)\"",
+                hint: suggestion.map { "did you mean format=\($0)?" }, isCertain: !isFilter)
+        ]
     }
 
-    /// `30/1`; rounded NTSC rates become n/1001.
-    private static func fraction(_ number: Double) -> String? {
-        guard number > 0, number < 100_000 else { return nil }
-        if number == number.rounded() { return "\(Int(number))/1" }
-        let whole = number.rounded(.up)
-        if abs(whole / 1.001 - number) < 0.01 { return "\(Int(whole) * 1000)/1001" }
-        return "\(Int((number * 1000).rounded()))/1000"
+    /// Numbers of a type that the field never has, so that nothing takes them.
+    private static func numberProblems(of structure: Structure, _ text: String, _ place: Range<Int>) -> [Problem] {
+        let media = structure.name.prefix { $0 != "/" }
+        guard ["video", "audio", "image"].contains(media) else { return [] }
+        func problem(_ field: String, _ type: String, _ suggestion: String?) -> Problem {
+            Problem(
+                place: .expanded(range(of: field, in: text, place)), message: "\(field) must be \(type)",
+                hint: suggestion.map { "did you mean \(field)=\($0)?" })
+        }
+        let wholes = wholeNumbers.compactMap { field -> Problem? in
+            let number = structure[field, as: Double.self]
+            guard let value = structure[field, as: String.self] ?? number.map({ "\($0)" }) else { return nil }
+            return problem(field, "a whole number (int)", NumberSuggestion.integer(value))
+        }
+        guard media != "audio" else { return wholes }
+        return wholes
+            + fractions.compactMap { field -> Problem? in
+                let isRate = field != "pixel-aspect-ratio"
+                if let value = structure[field, as: String.self] {
+                    return problem(field, "a fraction", NumberSuggestion.fraction(value, isRate: isRate))
+                }
+                let number = structure[field, as: Double.self] ?? structure[field, as: Int32.self].map(Double.init)
+                return number.map { problem(field, "a fraction", NumberSuggestion.fraction($0, isRate: isRate)) }
+            }
     }
 
     /// Where the field's name stands; all of the text where a backslash keeps offsets from carrying over.

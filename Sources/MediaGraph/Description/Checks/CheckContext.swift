@@ -7,6 +7,9 @@ struct CheckContext {
     private(set) var factories: [Int: ElementFactoryInfo] = [:]
     /// The elements that have each name.
     let named: [String: [Int]]
+    /// The links to each element and from it, by index, as far as the text tells which elements they connect.
+    private var linksInto: [Int: [ParsedLink]] = [:]
+    private var linksFrom: [Int: [ParsedLink]] = [:]
 
     init(_ parsed: ParsedDescription) {
         self.parsed = parsed
@@ -15,6 +18,28 @@ struct CheckContext {
             by: { parsed.elements[$0].name!.value })
         for (index, element) in parsed.elements.enumerated() where !element.isURI && !element.isUnknown {
             factories[index] = ElementFactoryInfo.find(element.factory)
+        }
+        for link in parsed.links {
+            if let sink = element(of: link.sink) { linksInto[sink, default: []].append(link) }
+            if let source = element(of: link.source) { linksFrom[source, default: []].append(link) }
+        }
+    }
+
+    func links(into element: Int) -> [ParsedLink] { linksInto[element] ?? [] }
+    func links(from element: Int) -> [ParsedLink] { linksFrom[element] ?? [] }
+
+    /// The links that lead to an element and what they lead from, the nearest first, as long as there is one way that the text
+    /// tells.
+    func chain(into element: Int) -> some Sequence<(link: ParsedLink, source: Int)> {
+        var seen: Set<Int> = [element]
+        return sequence(state: element) { index in
+            let inputs = links(into: index)
+            guard inputs.count == 1, let source = self.element(of: inputs[0].source), seen.insert(source).inserted
+            else {
+                return nil
+            }
+            index = source
+            return (inputs[0], source)
         }
     }
 

@@ -68,10 +68,23 @@ extension DescribedElement {
         self.init(
             factory: element.factory, name: element.name?.value,
             properties: element.properties.map {
-                DescribedProperty(name: $0.name, value: $0.value, locator: property.locator, offsets: property.offsets)
+                DescribedProperty(
+                    name: $0.name, value: $0.text(in: element.factory), locator: property.locator,
+                    offsets: property.offsets)
             },
             isFed: false, sourcePads: [], uriDirection: element.uriDirection, isNested: true,
             locator: property.locator, offsets: property.offsets)
+    }
+}
+
+extension ParsedProperty {
+    /// The value without the quotes that a string property takes off itself.
+    func text(in factory: String) -> String {
+        let bytes = Array(value.utf8)
+        guard PropertyText.isQuoted(bytes), ElementFactoryInfo.find(factory)?.property(name)?.kind == .string,
+            let text = PropertyText.unwrapped(bytes)
+        else { return value }
+        return text.text
     }
 }
 

@@ -18,7 +18,6 @@ enum ElementCheck {
             {
                 hint = "as a property of \(before.name) it needs a value: \(element.factory)=…"
             }
-            if let quotes = QuotedValue.hint(before: element.range, context) { hint = quotes }
             let isAlone =
                 context.parsed.elements.count == 1 && context.parsed.links.isEmpty && element.properties.isEmpty
             return Problem(

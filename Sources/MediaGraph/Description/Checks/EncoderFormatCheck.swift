@@ -46,9 +46,10 @@ enum EncoderFormatCheck {
         guard chroma == nil || chroma == .quarter, !width.isMultiple(of: 2) || !height.isMultiple(of: 2) else {
             return nil
         }
+        let (evenWidth, evenHeight) = (max(2, width - width % 2), max(2, height - height % 2))
         return (
             "\(encoder) can't encode \(width)×\(height): in 4:2:0, width and height must be even",
-            "write `videoscale ! video/x-raw,width=\(width - width % 2),height=\(height - height % 2)` before it"
+            "write `videoscale ! video/x-raw,width=\(evenWidth),height=\(evenHeight)` before it"
         )
     }
 
@@ -59,7 +60,7 @@ enum EncoderFormatCheck {
         var seen: Set<Int> = []
         while let index = open.popLast() {
             guard seen.insert(index).inserted else { continue }
-            for link in context.parsed.links where context.element(of: link.source) == index {
+            for link in context.links(from: index) {
                 let sink = context.element(of: link.sink)
                 let filters = [link.filter?.text, sink.flatMap(context.filterText)]
                 if filters.contains(where: { $0?.contains("profile") == true }) { return true }
@@ -84,14 +85,10 @@ private struct RawVideoInput {
 
     /// Walks upstream as long as there is one way, through what leaves size and format as they are unless it is told otherwise.
     init(of encoder: Int, _ context: CheckContext) {
-        var index = encoder
         var width: Structure?
         var format: Structure?
-        var seen: Set<Int> = []
-        while seen.insert(index).inserted {
-            let inputs = context.parsed.links.filter { context.element(of: $0.sink) == index }
-            guard inputs.count == 1, let source = context.element(of: inputs[0].source) else { break }
-            let filters = [inputs[0].filter?.text, context.filterText(source)].compactMap(\.self)
+        for (link, source) in context.chain(into: encoder) {
+            let filters = [link.filter?.text, context.filterText(source)].compactMap(\.self)
             for caps in filters.compactMap({ try? Caps(checking: $0) }) where caps.count == 1 {
                 if width == nil, caps[0].fieldNames.contains("width") { width = caps[0] }
                 if format == nil, caps[0].fieldNames.contains("format") { format = caps[0] }
@@ -99,7 +96,6 @@ private struct RawVideoInput {
             guard let factory = context.factories[source] else { break }
             isAnyFormat = format == nil && ["videotestsrc", "ximagesrc", "pngdec"].contains(factory.name)
             guard Self.passes(factory) else { break }
-            index = source
         }
         if let w = width?["width", as: Int32.self], let h = width?["height", as: Int32.self] { size = (Int(w), Int(h)) }
         self.format = format?["format", as: String.self]

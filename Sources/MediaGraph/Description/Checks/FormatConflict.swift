@@ -3,32 +3,55 @@ import GStreamer
 /// Why two pads have no format in common, in a line.
 struct FormatConflict {
     private let message: String
-    private let hint: String
+    private let difference: String
+    /// What converts the one format to the other, where one element or two do.
+    private let remedy: String?
+    /// The media type that the filter probably means.
+    private var meantType: String?
 
     /// `nil` when there is a format that both sides and the filter between them allow.
     init?(from source: Caps, to sink: Caps, filter: Caps?, labels: (source: String, sink: String)) {
         guard let filter else {
             if source.canIntersect(sink) { return nil }
             message = "\(labels.source) can't be linked to \(labels.sink)"
-            hint = Self.difference(source, sink, "\(labels.source) gives", "\(labels.sink) takes")
+            difference = Self.difference(source, sink, "\(labels.source) gives", "\(labels.sink) takes")
+            remedy = Self.remedy(source, sink)
             return
         }
         let offered = source.intersection(filter)
         if offered.isEmpty {
             message = "\(labels.source) can't give \(Self.short(filter.description))"
-            hint = Self.difference(source, filter, "it gives", "the filter allows")
+            difference = Self.difference(source, filter, "it gives", "the filter allows")
+            remedy = Self.remedy(source, filter)
+            meantType = Self.meantType(filter, among: source.mediaTypes)
         } else if !filter.canIntersect(sink) {
             message = "\(labels.sink) can't take \(Self.short(filter.description))"
-            hint = Self.difference(filter, sink, "the filter allows", "it takes")
+            difference = Self.difference(filter, sink, "the filter allows", "it takes")
+            remedy = Self.remedy(filter, sink)
+            meantType = Self.meantType(filter, among: sink.mediaTypes)
         } else if !offered.canIntersect(sink) {
             message = "\(labels.source) can't be linked to \(labels.sink) through this filter"
-            hint = Self.difference(offered, sink, "\(labels.source) gives through it", "\(labels.sink) takes")
+            difference = Self.difference(
+                offered, sink, "\(labels.source) gives through it", "\(labels.sink) takes")
+            remedy = Self.remedy(offered, sink)
         } else {
             return nil
         }
     }
 
     var text: String { "\(message): \(hint)" }
+
+    private var hint: String {
+        if let meantType { return "did you mean \(meantType)?" }
+        return remedy.map { "\(difference); put \($0) between them" } ?? difference
+    }
+
+    /// `video/raw` or `Video/x-raw`.
+    private static func meantType(_ filter: Caps, among known: [String]) -> String? {
+        func plain(_ type: String) -> String { type.lowercased().replacing("/x-", with: "/") }
+        guard let written = filter.mediaTypes.first, !known.contains(written) else { return nil }
+        return known.first { plain(written) == plain($0) }
+    }
 
     func problem(at range: Range<Int>) -> Problem {
         Problem(place: .expanded(range), message: message, hint: hint, isCertain: false)
@@ -43,13 +66,40 @@ struct FormatConflict {
         return "\(aDoes) \(mine), \(bDoes) \(theirs)"
     }
 
-    private static func types(_ caps: Caps) -> String {
-        let types = caps.mediaTypes
-        return types.isEmpty ? "nothing" : types.prefix(4).joined(separator: ", ") + (types.count > 4 ? ", …" : "")
+    /// The element that converts each field of raw media.
+    private static let converters: [String: [String: String]] = [
+        "video/x-raw": [
+            "format": "videoconvert", "colorimetry": "videoconvert", "chroma-site": "videoconvert",
+            "width": "videoscale", "height": "videoscale", "pixel-aspect-ratio": "videoscale",
+            "framerate": "videorate", "interlace-mode": "deinterlace",
+        ],
+        "audio/x-raw": [
+            "format": "audioconvert", "channels": "audioconvert", "channel-mask": "audioconvert",
+            "layout": "audioconvert", "rate": "audioresample",
+        ],
+    ]
+
+    private static func remedy(_ given: Caps, _ taken: Caps) -> String? {
+        guard let type = given.mediaTypes.first, Set(given.mediaTypes + taken.mediaTypes) == [type] else { return nil }
+        let conflicts = given.conflicts(with: taken)
+        let elements = conflicts.compactMap { converters[type]?[$0.field] }
+        guard !elements.isEmpty, elements.count == conflicts.count else { return nil }
+        let converts = elements.allSatisfy { name in
+            ElementFactoryInfo.find(name)?.padTemplates.contains {
+                $0.direction == .source && $0.caps.canIntersect(taken)
+            } ?? false
+        }
+        return converts ? Set(elements).sorted().joined(separator: " ! ") : nil
+    }
+
+    private static func types(_ caps: Caps) -> String { list(caps.mediaTypes) }
+
+    static func list(_ types: [String]) -> String {
+        types.isEmpty ? "nothing" : types.prefix(4).joined(separator: ", ") + (types.count > 4 ? ", …" : "")
     }
 
     /// A demultiplexer's caps fill a screen.
-    private static func short(_ text: String) -> String {
+    static func short(_ text: String) -> String {
         let text = text.replacing("(string)", with: "").replacing("(int)", with: "").replacing("(fraction)", with: "")
         return text.count <= 60 ? text : text.prefix(58) + "…"
     }

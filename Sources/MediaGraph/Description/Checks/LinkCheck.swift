@@ -213,7 +213,7 @@ struct LinkCheck {
             if side.direction == .source {
                 "a tee gives a stream to several elements"
             } else if let template = side.templates.first, template.presence == .request {
-                "it has as many as are asked for: name another, by \(template.name)"
+                "it creates pads on request; use another name that matches \(template.name)"
             } else {
                 "a mixer or a funnel takes several streams"
             }

@@ -64,12 +64,11 @@ enum NameCheck {
                 names.isEmpty
                 ? "no element here has a name: give one name=\(name.text)"
                 : "names here: \(names.joined(separator: ", "))"
-            let quotes = QuotedValue.hint(before: name.range, context)
             // The name may be one inside an element that is a bin itself. Without any element GStreamer 1.22 looks the
             // name up in a null pointer: it mustn't be asked.
             return Problem(
                 place: .expanded(name.range), message: "no element is named \"\(name.text)\"",
-                hint: near ?? quotes ?? known,
+                hint: near ?? known,
                 isCertain: context.parsed.elements.isEmpty)
         }
     }

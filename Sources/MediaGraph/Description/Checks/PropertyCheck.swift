@@ -6,21 +6,24 @@ enum PropertyCheck {
     static func problems(in context: CheckContext) -> [Problem] {
         context.factories.flatMap { index, factory in
             let element = context.parsed.elements[index]
-            var seen: Set<String> = []
-            var problems = element.properties.compactMap { property -> Problem? in
+            var seen: [String: ParsedProperty] = [:]
+            let misplaced = MisplacedOptions(element, factory)
+            var problems = element.properties.enumerated().compactMap { place, property -> Problem? in
                 if property.isOfChild, factory.isChildProxy {
                     return ChildPropertyCheck.problem(property, of: index, factory, context)
                 }
                 guard !property.nameRange.isEmpty, !property.name.contains("…") else { return nil }
                 guard let info = factory.property(property.name) else {
                     var problem = unknown(property, label: element.factory, names: factory.properties.map(\.name))
-                    if let options = hintForMisplacedOption(property, in: element) { problem.hint = options }
+                    if let misplaced, let member = misplaced.members.firstIndex(of: place) {
+                        // One mistake is told once.
+                        if member > 0 { return nil }
+                        problem.hint = misplaced.hint
+                    }
                     return problem
                 }
-                if !seen.insert(info.name).inserted, info.isConstruct || info.isConstructOnly {
-                    return Problem(
-                        place: .expanded(property.range), message: "property \"\(info.name)\" is set twice",
-                        hint: "\(element.factory) takes it once, when it is made")
+                if let first = seen.updateValue(property, forKey: info.name) {
+                    if let problem = repeated(first, property, info, element) { return problem }
                 }
                 if element.isBin, info.isConstructOnly {
                     return Problem(
@@ -56,10 +59,10 @@ enum PropertyCheck {
         _ property: ParsedProperty, _ info: PropertyInfo, _ error: PropertyValueError, label: String
     ) -> String {
         switch info.kind {
-        case .enumeration, .flags: "\"\(property.value)\" is no value for \(info.name) of \(label)"
+        case .enumeration, .flags: "\"\(property.value)\" isn't a valid value for \(info.name) of \(label)"
         default:
             switch error {
-            case .unreadable, .misread: "\"\(property.value)\" is no value for \(info.name) of \(label)"
+            case .unreadable, .misread: "\"\(property.value)\" isn't a valid value for \(info.name) of \(label)"
             case .outOfRange: "\(property.value) is out of range for \(info.name) of \(label)"
             }
         }
@@ -67,6 +70,13 @@ enum PropertyCheck {
 
     private static func hint(_ property: ParsedProperty, _ info: PropertyInfo, _ error: PropertyValueError) -> String {
         if case .misread(let reason) = error { return reason }
+        if let advice = ShellValue.advice(property.name, property.value) { return advice.hint }
+        if error == .outOfRange, let remedy = BitRateCheck.remedy(property.value, info) { return remedy }
+        if info.kind == .fraction,
+            let meant = NumberSuggestion.fraction(property.value, isRate: info.name.contains("rate"))
+        {
+            return "did you mean \(meant)?"
+        }
         // Of two numbers the nearest spelling means nothing.
         guard case .enumeration(let choices) = info.kind, property.value.first?.isNumber != true,
             let near = NearestName.find(property.value, among: choices.map(\.nick))
@@ -81,14 +91,21 @@ enum PropertyCheck {
             hint: NearestName.find(name, among: names).map { "did you mean \"\($0)\"?" })
     }
 
-    /// For a second option behind a space: `options=a=1 b=2`.
-    private static func hintForMisplacedOption(_ property: ParsedProperty, in element: ParsedElement) -> String? {
-        let before = element.properties.last { $0.valueRange.upperBound <= property.range.lowerBound }
-        guard let before, before.name == "options" || before.name.hasSuffix("-options"), !before.isUnknown else {
-            return nil
+    private static func repeated(
+        _ first: ParsedProperty, _ second: ParsedProperty, _ info: PropertyInfo, _ element: ParsedElement
+    ) -> Problem? {
+        let message = "property \"\(info.name)\" is set twice"
+        if info.isConstruct || info.isConstructOnly {
+            return Problem(
+                place: .expanded(second.range), message: message,
+                hint: "leave one of them out: \(element.factory) takes it only once, when it is created")
         }
-        return
-            "put all options into one quoted value: \(before.name)=\"\(before.value),\(property.name)=\(property.value)\""
+        guard !first.isUnknown, !second.isUnknown, first.value != second.value,
+            info.valueError(for: second.value) == nil
+        else { return nil }
+        return Problem(
+            place: .expanded(second.range), severity: .warning,
+            message: "\(message), and only the last value counts", hint: "leave one of them out")
     }
 
     /// `name= ! x`: the blanks around "=" belong to it, so the value is the link that was meant to come next.

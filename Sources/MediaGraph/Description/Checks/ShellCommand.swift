@@ -8,10 +8,18 @@ package enum ShellCommand {
         return name.prefixMatch(of: /gst-launch(-1\.0)?(\.exe)?$/) != nil
     }
 
+    /// Whether a text is a pasted command with variables of its environment in front: `GST_DEBUG=3 gst-launch-1.0 …`.
+    package static func followsVariables(_ text: String) -> Bool {
+        let words = text.split(whereSeparator: \.isWhitespace)
+        let before = wordsBeforeProgram(words)
+        return before > 0 && before < words.count && isProgram(words[before])
+    }
+
     /// `nil` for a description.
     static func problem(in text: String) -> Problem? {
-        var words = text.split(whereSeparator: \.isWhitespace)[...]
-        while let word = words.first, isBeforeProgram(word) { words.removeFirst() }
+        let all = text.split(whereSeparator: \.isWhitespace)
+        let before = wordsBeforeProgram(all)
+        var words = all[before...]
         guard let program = words.popFirst() else { return nil }
         var end = program.endIndex
         if !isProgram(program) {
@@ -22,7 +30,8 @@ package enum ShellCommand {
         }
         var mayBeValue = false
         while let word = words.first {
-            let isOption = word.hasPrefix("-") && word.count > 1
+            // A web page makes "–v" of it.
+            let isOption = word.count > 1 && ["-", "–", "—", "−"].contains(word.first)
             guard isOption || mayBeValue && isValue(word, before: words.dropFirst().first) else { break }
             mayBeValue = isOption && !word.contains("=")
             end = word.endIndex
@@ -30,19 +39,30 @@ package enum ShellCommand {
         }
         // A file's name, say, is none of this check's business.
         guard !words.isEmpty else { return nil }
-        let range = program.startIndex..<end
+        let range = all[0].startIndex..<end
         let left = text[range].split(whereSeparator: \.isWhitespace).joined(separator: " ")
         let quotes = text.contains { $0 == "'" || $0 == "\"" } ? ", and the quotes that only the shell needs" : ""
+        let variables = all[..<before].filter(isVariable).joined(separator: " ")
+        let moved = variables.isEmpty ? "" : "; \(variables) goes before `mediagraph`"
         let offsets = [range.lowerBound, range.upperBound].map { text.utf8.distance(from: text.startIndex, to: $0) }
         return Problem(
             place: .expanded(offsets[0]..<offsets[1]),
             message: "this is a shell command; keep only what follows its options",
-            hint: "leave out `\(left)`\(quotes)")
+            hint: "leave out `\(left)`\(quotes)\(moved)")
     }
 
-    /// A prompt, `sudo`, or a variable.
-    private static func isBeforeProgram(_ word: Substring) -> Bool {
-        ["$", ">", "sudo", "env"].contains(word) || word.prefixMatch(of: /[A-Za-z_][A-Za-z0-9_]*=/) != nil
+    /// How many words are a prompt, `sudo` with its options, or variables.
+    private static func wordsBeforeProgram(_ words: [Substring]) -> Int {
+        var runsProgram = false
+        return words.prefix { word in
+            if word.hasPrefix("-") { return runsProgram }
+            runsProgram = ["sudo", "env", "time", "nice"].contains(word)
+            return runsProgram || ["$", ">", "%"].contains(word) || isVariable(word)
+        }.count
+    }
+
+    private static func isVariable(_ word: Substring) -> Bool {
+        word.prefixMatch(of: /[A-Za-z_][A-Za-z0-9_]*=/) != nil
     }
 
     /// Rather than the first element of the description.

@@ -30,8 +30,8 @@ enum UnlinkedCheck {
                 Problem(
                     place: .expanded(context.parsed.elements[index].range), severity: .warning,
                     message:
-                        "nothing is linked from \(context.label(index)): its stream ends with an error, not-linked",
-                    hint: "link it on: \(context.reference(index)) ! …"))
+                        "the output of \(context.label(index)) isn't linked: its stream will fail with not-linked",
+                    hint: "link it: \(context.reference(index)) ! …"))
         }
         return problems
     }
@@ -45,7 +45,7 @@ enum UnlinkedCheck {
             // A live mixer gives something by itself, and so does a source that may have input too.
             if factory.name == VirtualSpeakerElement.declaration.factoryName {
                 return isRead
-                    ? (.error, "nothing is linked to \(label): what reads from it would wait for ever")
+                    ? (.error, "nothing is linked to \(label), so elements downstream would wait forever")
                     : (.warning, "nothing is linked to \(label): there is nothing to hear")
             }
             guard isRead, !factory.isBin, !factory.classification.hasPrefix("Source"), factory.has(.sink, .request),
@@ -54,11 +54,14 @@ enum UnlinkedCheck {
             else { return nil }
             return (.warning, "nothing is linked to \(label), which makes nothing of its own")
         }
-        if isRead { return (.error, "nothing is linked to \(label): what reads from it would wait for ever") }
+        if isRead { return (.error, "nothing is linked to \(label), so elements downstream would wait forever") }
         let isEnd = !factory.has(.source, .always) && !factory.has(.source, .sometimes)
+        if context.parsed.elements.count == 1, !isEnd {
+            return (.error, "\(label) by itself does nothing, and the graph would never end")
+        }
         // One that doesn't preroll holds nothing up.
         return isEnd && !context.sets("async", to: false, on: index)
-            ? (.error, "nothing is linked to \(label): it would wait for ever")
+            ? (.error, "nothing is linked to \(label), so it would wait forever")
             : (.warning, "\(label) isn't linked to anything: it does nothing")
     }
 
@@ -73,7 +76,11 @@ enum UnlinkedCheck {
 
     private static func hint(_ index: Int, after before: Int?, _ context: CheckContext) -> String {
         let factory = context.parsed.elements[index].factory
-        guard let before else { return "something goes before it: … ! \(factory)" }
+        guard let before else {
+            return context.parsed.elements.count == 1 && context.factories[index]?.has(.source, .always) == true
+                ? "link a source before it and a sink after it: … ! \(factory) ! …"
+                : "link an element to it: … ! \(factory)"
+        }
         let missing = "is a \"!\" missing before it?"
         guard let name = context.parsed.elements[before].name?.value else { return missing }
         return "\(missing) Or link it by name: \(name). ! \(factory)"

@@ -5,7 +5,7 @@ extension DescriptionParser {
         guard let token else { return nil }
         switch token.kind {
         case .identifier:
-            if skipForeignName(token) { return Ends(first: .broken, last: .broken) }
+            if skipForeignName(token) || skipMisplacedFilter(token) { return Ends(first: .broken, last: .broken) }
             position += 1
             let index = add(ParsedElement(kind: .element, factory: bytes[token.range].text, range: token.range))
             parseProperties(of: index, presets: true)

@@ -1,3 +1,5 @@
+import GStreamer
+
 // What the parser says about tokens that can't stand where they do.
 extension DescriptionParser {
     mutating func reportNothing(before link: Token) {
@@ -39,7 +41,7 @@ extension DescriptionParser {
         case .assignment(let name, _):
             report(
                 token.range, "property \"\(bytes[name].text)\" without an element",
-                "a property stands directly after its element's name")
+                "put the property directly after its element's name")
         case .preset: report(token.range, "a preset without an element", "it stands directly after an element's name")
         case .padReference(let name):
             report(
@@ -58,7 +60,7 @@ extension DescriptionParser {
             tokens[position + 1].range.lowerBound == first.range.upperBound
         else { return false }
         let word = bytes[first.range.lowerBound...].prefix { !$0.isSpace }
-        report(word.startIndex..<word.endIndex, "\"\(word.text)\" is no name", Self.nameHint)
+        report(word.startIndex..<word.endIndex, "\"\(word.text)\" isn't a valid name", Self.nameHint)
         while let token, token.range.lowerBound < word.endIndex { position += 1 }
         return true
     }
@@ -74,7 +76,7 @@ extension DescriptionParser {
         let word = bytes[pad.lowerBound...].prefix { !$0.isSpace && $0 != UInt8(ascii: "!") }
         let name = word.text
         report(
-            pad.lowerBound..<word.endIndex, "\"\(name)\" is no pad's name",
+            pad.lowerBound..<word.endIndex, "\"\(name)\" isn't a valid pad name",
             UserPad.corrected(name, after: bytes[element].text + ".") ?? Self.nameHint)
         while let token = self.token, token.range.lowerBound < word.endIndex { position += 1 }
     }
@@ -97,12 +99,52 @@ extension DescriptionParser {
         return true
     }
 
+    private static let mediaKinds = ["audio", "video", "image", "text", "application", "subpicture"]
+
+    /// Caps where an element belongs, which the lexer takes apart: a filter stands alone between two links.
+    mutating func skipMisplacedFilter(_ first: Token) -> Bool {
+        let start = first.range.lowerBound
+        guard Self.mediaKinds.contains(bytes[first.range].text), first.range.upperBound < bytes.count,
+            bytes[first.range.upperBound] == UInt8(ascii: "/")
+        else { return false }
+        let rest = bytes[start...].prefix { $0 != UInt8(ascii: "!") && $0 != UInt8(ascii: "\n") }
+        let end = rest.lastIndex { !$0.isSpace }! + 1
+        let caps = bytes[start..<end].text
+        if position > 0, case .link(_, let before?) = tokens[position - 1].kind {
+            report(
+                start..<end, "two filters in a row: a link takes one",
+                Self.joined(bytes[before].text, caps) ?? "remove one, or put a converter between them")
+        } else if position > 0, tokens[position - 1].isLink {
+            report(start..<end, "a chain ends with the filter \"\(caps)\"", "put an element after it: ! \(caps) ! …")
+        } else {
+            report(start..<end, "a chain begins with the filter \"\(caps)\"", "put an element before it: … ! \(caps)")
+        }
+        while let token, token.range.lowerBound < end { position += 1 }
+        return true
+    }
+
+    /// Two filters as one; `nil` where they contradict each other.
+    private static func joined(_ first: String, _ second: String) -> String? {
+        let (type, fields) = (first.prefix { $0 != "," }, second.drop { $0 != "," })
+        guard second.hasPrefix(type), second.dropFirst(type.count) == fields,
+            let a = try? Caps(checking: first), let b = try? Caps(checking: second), a.canIntersect(b)
+        else { return nil }
+        return "write them as one: \(first)\(fields)"
+    }
+
     private mutating func skipCharacters(_ first: Token) {
         var end = first.range.upperBound
         // A path or a media type in a wrong place falls apart into several tokens: one report is enough.
         while let token, token.range.lowerBound == end, case .character = token.kind, !token.isCharacter(")") {
             end = token.range.upperBound
             position += 1
+        }
+        if first.isCharacter("$"), let token, case .identifier = token.kind, token.range.lowerBound == end {
+            position += 1
+            let name = bytes[token.range].text
+            return report(
+                first.range.lowerBound..<token.range.upperBound, "unexpected \"$\(name)\"",
+                "write the variable as ${\(name)}")
         }
         let text = bytes[first.range.lowerBound..<end].text
         let hint: String? =

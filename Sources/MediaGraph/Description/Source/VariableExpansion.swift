@@ -5,8 +5,9 @@ struct VariableExpansion {
     private(set) var problems: [Problem] = []
     private let source: SourceText
     private let values: [String: String]
-    /// Where the quoted value that is being written began, and whether its last byte came from a variable.
-    private var openQuote: (start: Int, source: Range<Int>)?
+    /// Where the quoted value that is being written began, and whether its first byte came from a variable.
+    private var openQuote: (start: Int, source: Range<Int>, beginsInVariable: Bool)?
+    /// Whether the last byte written came from a variable.
     private var endsInVariable = false
     /// A variable that expanded to nothing right after the equals sign of a property, or of a field in a filter.
     private var missingValue: (reference: VariableReference, isInFilter: Bool)?
@@ -37,7 +38,7 @@ struct VariableExpansion {
         case .literal(let text, let range): append(Array(text.utf8), from: range)
         case .malformed(let range): append([.unknownText], from: range)
         case .openingQuote(_, let range):
-            openQuote = (bytes.count, range)
+            openQuote = (bytes.count, range, false)
             copy(range)
         case .closingQuote(let quote, let range): close(quote, range)
         case .variable(let reference, let quotes):
@@ -55,6 +56,7 @@ struct VariableExpansion {
             let expansion = OffsetMap.Expansion(
                 name: reference.name, value: value, place: quotes == nil ? place : .quoted)
             guard !value.utf8.contains(0) else { return refuseNul(reference) }
+            if quotes != nil, let open = openQuote, bytes.count == open.start + 1 { openQuote?.beginsInVariable = true }
             append(Self.quoted(value, quotes), from: reference.range, expansion: expansion)
         } else if let parts = reference.defaultParts {
             for part in parts { write(part, quotes) }
@@ -134,6 +136,7 @@ struct VariableExpansion {
 
     private func undefinedHint(_ name: String) -> String {
         let near = NearestName.find(name, among: Array(values.keys))
+        if let near, near.lowercased() == name.lowercased() { return "it is given as \(near): write ${\(near)}" }
         let give = "give it as \(name)=value, or write a default: ${\(name):-default}"
         return near.map { "did you mean \"\($0)\"? Otherwise \(give)" } ?? give
     }
@@ -166,8 +169,18 @@ struct VariableExpansion {
     /// Ends a quoted value. For GStreamer's lexer a quote after a backslash doesn't end one, so a value whose last
     /// character is a variable's backslash is written without quotes, every blank escaped.
     private mutating func close(_ quote: UInt8, _ range: Range<Int>) {
-        guard endsInVariable, bytes.last == UInt8(ascii: "\\"), let open = openQuote else { return copy(range) }
+        guard let open = openQuote else { return copy(range) }
         let value = bytes[(open.start + 1)...]
+        if open.beginsInVariable || endsInVariable, !value.isUnknown {
+            let text = PropertyText.unescaped(value)
+            if PropertyText.isQuoted(text) || open.beginsInVariable && text == Array("NULL".utf8) {
+                bytes.removeSubrange(open.start...)
+                map.truncate(to: open.start)
+                let inner = Self.escaped(PropertyText.wrapped(text), "\\\"'")
+                return append([quote] + inner + [quote], from: open.source.lowerBound..<range.upperBound)
+            }
+        }
+        guard endsInVariable, bytes.last == UInt8(ascii: "\\") else { return copy(range) }
         if value.contains(UInt8(ascii: "\n")) {
             problems.append(
                 Problem(

@@ -55,11 +55,8 @@ final class RawAudioSource: VirtualMic, NamedHandler {
         guard try input.reader.read(into: &input.block, filled: &input.filled) != .interrupted else {
             return .interrupted
         }
-        guard input.hasSent || !Self.isWAV(input.block.prefix(input.filled)) else {
-            throw .unsupported(
-                .init(
-                    input.reader.name,
-                    actual: "this is a WAV file, and its header would be played as sound; use handler=wav"))
+        if !input.hasSent {
+            try HeaderCheck.refuseHeader(of: input.block.prefix(input.filled), in: input.reader.name)
         }
         let length = input.filled - input.filled % format.bytesPerFrame
         if length < input.filled { sender.warn("\(input.reader.name) ends in the middle of a sample") }
@@ -74,10 +71,6 @@ final class RawAudioSource: VirtualMic, NamedHandler {
         input.filled = 0
         input.hasSent = true
         return .sent
-    }
-
-    private static func isWAV(_ head: ArraySlice<UInt8>) -> Bool {
-        head.starts(with: "RIFF".utf8) && head.dropFirst(8).starts(with: "WAVE".utf8)
     }
 
     func micStopSend() {

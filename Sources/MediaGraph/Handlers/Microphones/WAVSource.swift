@@ -139,7 +139,7 @@ private final class WAVFile: @unchecked Sendable {
 
         override func received(_ event: Event) -> Bool {
             guard case .caps(let caps) = event, let channels = caps.unpositionedChannels else { return true }
-            refuse("\(channels) channels that don't say which is where (there is no channel mask)")
+            refuse("\(channels) channels without positions (no channel mask)")
             return false
         }
     }

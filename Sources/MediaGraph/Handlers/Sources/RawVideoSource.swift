@@ -63,7 +63,11 @@ final class RawVideoSource: VideoSource, NamedHandler {
     private func send(
         _ input: inout Input, _ sender: VideoSender, _ timestamp: ClockTime
     ) throws(MediaGraphError) -> FramePump.Step {
-        switch try input.reader.read(into: &input.frame, filled: &input.filled) {
+        let outcome = try input.reader.read(into: &input.frame, filled: &input.filled)
+        if outcome != .interrupted, input.index == 0 {
+            try HeaderCheck.refuseHeader(of: input.frame.prefix(input.filled), in: input.reader.name)
+        }
+        switch outcome {
         case .interrupted: return .interrupted
         case .end:
             try tellRest(input.filled, after: input.index, of: input.reader.name, sender)

@@ -29,8 +29,10 @@ struct WaveSpeaker: VirtualSpeaker, NamedHandler {
         guard parts.count == 2, !name.replacing("%s", with: "").contains("%") else {
             throw MediaGraphError.invalidParameter(
                 .init(
-                    "option location of wav", expected: "a name with one %s in it, so that each stream has its file",
-                    actual: "\"\(name)\""))
+                    "option location of wav",
+                    actual:
+                        "\"\(name)\" must contain one %s, which is replaced by the stream's name: each stream has its own file"
+                ))
         }
         (prefix, suffix) = (String(parts[0]), String(parts[1]))
     }
@@ -115,7 +117,7 @@ private final class WaveFile {
         guard pipeline.setState(.playing) != .failure else {
             let reason = reason
             pipeline.setState(.null)
-            throw .processingFailed(.init("file \(path)", expected: "a file that can be written", actual: reason))
+            throw .processingFailed(.init("writing \(path)", actual: reason))
         }
     }
 
@@ -129,7 +131,7 @@ private final class WaveFile {
 
     func write(_ frame: borrowing AudioFrame) throws(MediaGraphError) {
         guard source.push(frame.placed(at: frame.runningTime)) == .ok, failure == nil else {
-            throw .processingFailed(.init("file \(path)", expected: "a file that can be written", actual: reason))
+            throw .processingFailed(.init("writing \(path)", actual: reason))
         }
     }
 
@@ -138,9 +140,9 @@ private final class WaveFile {
         source.endOfStream()
         switch outcome.wait(timeout: Self.patience, { $0 }) {
         case .ended: return
-        case .failed(let reason): throw .processingFailed(.init("file \(path)", actual: reason))
+        case .failed(let reason): throw .processingFailed(.init("writing \(path)", actual: reason))
         case nil:
-            throw .timeOut(.init("file \(path)", expected: "to be finished within 10 s", actual: "not finished"))
+            throw .timeOut(.init("writing \(path)", actual: "the file couldn't be finished within 10 s"))
         }
     }
 }

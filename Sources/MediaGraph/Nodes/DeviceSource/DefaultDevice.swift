@@ -16,10 +16,9 @@ package enum DefaultDevice {
                 let display = DeviceProbe.display
                 throw .noDevice(
                     .init(
-                        "a screen",
-                        expected:
-                            "an X server: export DISPLAY=:0 in a session of yours, or xvfb-run -a mediagraph run …",
-                        actual: display.map { "none at DISPLAY=\($0)" } ?? "none: DISPLAY isn't set"))
+                        "can't open the screen",
+                        actual: (display.map { "no X server at DISPLAY=\($0)" } ?? "DISPLAY isn't set")
+                            + "; run `export DISPLAY=:0` in your session, or use `xvfb-run -a mediagraph run …`"))
             }
             let server = kind == .microphone ? ServerSockets.namedSoundServer : nil
             let missing =

@@ -73,7 +73,7 @@ final class DeviceChain: Sendable {
         guard isCamera else { return }
         guard let path = camera.path(besides: others) else {
             // Its file may be another's.
-            throw .noDevice(.init(label, expected: "the camera that was unplugged", actual: "none"))
+            throw .noDevice(.init(label, actual: "hasn't been plugged in again"))
         }
         try? device.setProperty("device", parsing: path)
         nameDevice()
@@ -85,8 +85,8 @@ final class DeviceChain: Sendable {
         let node = PipeWireProvider.node((try? device.propertyText("target-object")) ?? "")
         pipeWireNode.withLock { $0 = node }
         guard case .missing = node else { return }
-        let expected = "a node of PipeWire's that is there; `mediagraph devices` lists them"
-        throw .noDevice(.init(label, expected: expected, actual: "none"))
+        let problem = "PipeWire has no such node; `mediagraph devices` lists its nodes"
+        throw .noDevice(.init(label, actual: problem))
     }
 
     /// What it gives, with the device open. PipeWire's source says "anything", and waits as long for what it can't give.
@@ -213,15 +213,15 @@ final class DeviceChain: Sendable {
         let (formats, wish) = given.withLock { ($0.formats, $0.wish) }
         guard wish?.isEmpty != true else {
             return .unsupported(
-                .init(label, expected: "elements behind it that take a format in common", actual: "ones without any"))
+                .init(label, actual: "the elements downstream have no format in common"))
         }
         func text(_ caps: Caps?) -> String { caps.map { "\($0)" } ?? "anything" }
         return .unsupported(
-            .init(label, expected: "what can be made of its formats", actual: "\(text(wish)), of \(text(formats))"))
+            .init(label, actual: "can't be converted to \(text(wish)); the device offers \(text(formats))"))
     }
 
     private var cannotOpen: MediaGraphError {
-        .noDevice(.init(label, expected: "a device that can be opened", actual: "one that can't"))
+        .noDevice(.init(label, actual: "can't be opened; see `mediagraph doctor`"))
     }
 
     func close() {

@@ -38,8 +38,10 @@ extension DeviceSourceElement {
     ) throws(MediaGraphError) -> Answer {
         func hang() -> MediaGraphError {
             // Whom nobody wants any more has had less time than that.
-            let actual = position.withLock { $0.isUnwanted } ? "none until it was stopped" : "none: it hangs"
-            return .deviceGone(.init(label, expected: "an answer within \(milliseconds) ms", actual: actual))
+            let actual =
+                position.withLock { $0.isUnwanted }
+                ? "didn't answer before it was stopped" : "didn't answer within \(milliseconds) ms; it may be hanging"
+            return .deviceGone(.init(label, actual: actual))
         }
         guard !isOpening || !position.withLock({ $0.isUnwanted }) else { throw hang() }
         let call = DeviceCall {

@@ -97,7 +97,6 @@ extension DeviceSourceElement {
         lost(
             .deviceGone(
                 .init(
-                    chain.label, expected: "it to stay plugged in",
-                    actual: "its sound server gives \(current) in its place")))
+                    chain.label, actual: "was disconnected; the sound server switched to \(current)")))
     }
 }

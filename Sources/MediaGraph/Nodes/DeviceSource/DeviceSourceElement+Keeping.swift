@@ -166,7 +166,8 @@ extension DeviceSourceElement {
     }
 
     private static func forGood(_ detail: MediaGraphError.Detail) -> MediaGraphError {
-        let actual = "\(detail.actual); another may get its number, so it isn't waited for: name it by xname for that"
+        let actual =
+            "\(detail.actual). X reuses window numbers, so the graph doesn't wait for this one; to wait for a window, set xname instead of xid"
         return .deviceGone(.init(detail.subject, expected: detail.expected, actual: actual))
     }
 
@@ -236,7 +237,7 @@ extension DeviceSourceElement {
             return position.takeNews(of: loss?.code)
         }
         dropChain()
-        if let loss, isNews { postWarning(Self.problem(of: loss), "\(loss); it is tried again") }
+        if let loss, isNews { postWarning(Self.problem(of: loss), "\(loss); retrying") }
         position.withLock { $0.nextTry = monotonicNanoseconds() + $0.pause }
     }
 
@@ -257,8 +258,10 @@ extension DeviceSourceElement {
         guard let chain = position.withLock({ $0.isOver ? nil : $0.chain }) else { return }
         let isSilent = chain.flow.silence >= DeviceSettings.endingPatience * 1_000_000
         guard isSilent, pad?.peer?.isTaking != true else { return position.withLock { $0.allowEnding() } }
-        let actual = chain.flow.hasBegun ? "nothing: it hangs" : "nothing yet"
-        leave(.deviceGone(.init(chain.label, expected: "the end of its stream", actual: actual)))
+        let actual =
+            chain.flow.hasBegun
+            ? "didn't end its stream; it may be hanging" : "didn't end its stream, and has sent no data"
+        leave(.deviceGone(.init(chain.label, actual: actual)))
     }
 
     private func checkStall(_ milliseconds: UInt64) {
@@ -266,15 +269,15 @@ extension DeviceSourceElement {
         // Whoever waits for downstream hasn't gone.
         guard pad?.peer?.isTaking != true else { return chain.flow.touch() }
         let least = chain.leastPatience(milliseconds)
-        let expected =
+        let problem =
             if !chain.flow.hasBegun {
-                "data"
+                "sent no data"
             } else if least > milliseconds {
-                "data within \(least) ms, as its sound server has just woken up"
+                "sent no data within \(least) ms after its sound server woke up"
             } else {
-                "data at least every \(milliseconds) ms (stall-timeout)"
+                "sent no data for \(milliseconds) ms (stall-timeout)"
             }
-        leave(.deviceGone(.init(chain.label, expected: expected, actual: "none")))
+        leave(.deviceGone(.init(chain.label, actual: problem)))
     }
 }
 

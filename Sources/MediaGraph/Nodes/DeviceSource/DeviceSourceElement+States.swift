@@ -117,8 +117,9 @@ extension DeviceSourceElement {
         if state == .playing { standInForNobody() }
         followStates()
         guard state == .playing, policy == .never, let loss = position.withLock({ $0.loss }) else { return true }
-        failOnce(loss)
-        return false
+        // Fail the state change only with an error on the bus. If the streaming thread is about to post one, that error ends
+        // the graph.
+        return !failOnce(loss)
     }
 
     /// Where there is no device: it isn't there yet, or it was left behind in a pause.

@@ -29,7 +29,7 @@ final class DeviceSourceElement: BinElement, ConfigurableElement, @unchecked Sen
             factoryName: "devicesource", typeName: "GstDeviceSource", longName: "Device source",
             classification: "Source/Video/Audio/Hardware",
             summary:
-                "A camera's, a microphone's or another device's stream, through the device's going and coming back",
+                "Captures from a camera, microphone or other device, and can reconnect when the device returns",
             author: NodeDefinition.author, padTemplates: [PadTemplate("src", .source, caps: "ANY")],
             properties: [
                 .setting(
@@ -41,11 +41,11 @@ final class DeviceSourceElement: BinElement, ConfigurableElement, @unchecked Sen
                     "Which default device it is, where source is empty"),
                 .setting(
                     "reconnect", of: Self.self, \.reconnect, changes: .untilInitialized,
-                    "What happens when the device goes, or isn't there; but for never the graph goes on when it is back"
+                    "What to do when the device is missing or lost. Except with never, the graph resumes when the device returns"
                 ),
                 .setting(
                     "stall-timeout", of: Self.self, \.stallTimeout, range: .values(0...3_600_000), changes: .always,
-                    "Milliseconds without data after which the device counts as gone; 0 for any time. To be opened, and to begin, it may take as long, and 5000 at least, and a sound server 3000 behind its first block; but a graph that goes on without it waits 2000 when it starts"
+                    "Milliseconds without data after which the device counts as lost; 0 disables the check. Opening the device and its first data may take at least 5000, the second block of a sound server at least 3000. A graph that can run without the device waits 2000 at the start"
                 ),
                 .readOnly("format", of: Self.self, default: "", "Which of the device's formats was picked") {
                     $0.position.withLock { $0.chain?.format } ?? ""
@@ -136,14 +136,16 @@ final class DeviceSourceElement: BinElement, ConfigurableElement, @unchecked Sen
         }
     }
 
-    /// Ends the graph, and this stream.
-    func failOnce(_ error: MediaGraphError) {
+    /// Ends this stream and the graph with the error. Returns false if another thread reports a failure, or has reported one.
+    @discardableResult
+    func failOnce(_ error: MediaGraphError) -> Bool {
         let isFirst = position.withLock { position in
             if position.ending == .none { position.ending = .asked }
             defer { position.hasFailed = true }
             return !position.hasFailed
         }
         if isFirst { fail(error) }
+        return isFirst
     }
 
     /// Ends the graph.

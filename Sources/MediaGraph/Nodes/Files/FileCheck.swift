@@ -11,19 +11,29 @@ struct FileCheck: DescriptionCheck {
             if use.path.isEmpty {
                 return use.diagnostic("\(use.user): the file name is empty; name a file", hint: nil, severity: .error)
             }
+            // Other checks'.
+            if HomeFolderCheck.folder(in: use.path) != nil || ShellValue.advice("", use.path) != nil
+                || StandardStreamCheck.namesStandardStream(use)
+            {
+                return nil
+            }
             let problem: Text? =
                 switch use.access {
-                case .reads: use.style == .path ? problem(reading: use.path) : nil
+                case .reads: problem(reading: use.path, style: use.style)
                 case .writes: problem(writing: use.path, isPattern: use.style != .path)
                 }
-            return problem.map { use.diagnostic($0.message, hint: $0.hint, severity: .warning) }
+            let missing = use.missingProperty.map { "set \($0)=…" }
+            return problem.flatMap { use.diagnostic($0.message, hint: $0.hint ?? missing, severity: .warning) }
         }
     }
 
     private typealias Text = (message: String, hint: String?)
 
-    private func problem(reading path: String) -> Text? {
+    private func problem(reading path: String, style: FileName.Style) -> Text? {
         guard !path.utf8.contains(0) else { return nil }
+        if FileName.isPattern(path, style) {
+            return FileName(path, style: style)?.isUnmatched == true ? ("no file matches \"\(path)\"", nil) : nil
+        }
         var isDirectory: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
             return ("there is no file \"\(path)\"", hint(path))
@@ -62,4 +72,47 @@ struct FileCheck: DescriptionCheck {
         }
         return path.hasPrefix("/") ? nil : "looked for in \(FileManager.default.currentDirectoryPath)"
     }
+}
+
+/// `~` is a home folder only for a shell, and only at a word's beginning: `location=~/clip.mkv` reaches GStreamer as it is.
+struct HomeFolderCheck: DescriptionCheck {
+    func problems(in element: DescribedElement) -> [Diagnostic] { problems(among: [element]) }
+
+    func problems(among elements: [DescribedElement]) -> [Diagnostic] {
+        elements.flatMap(FileUse.all).compactMap { use in
+            guard let folder = Self.folder(in: use.path) else { return nil }
+            let rest = use.path.dropFirst(folder.count)
+            let home = ProcessInfo.processInfo.environment["HOME"] ?? NSHomeDirectory()
+            let whole = folder == "~" ? "\(home)\(rest)" : "/home/\(folder.dropFirst())\(rest)"
+            let shell = folder == "~" ? ", or $HOME\(rest) in a shell's double quotes" : ""
+            return use.diagnostic(
+                "GStreamer doesn't expand ~: there is no folder \"\(folder)\" here",
+                hint: "write the whole path: \(whole)\(shell)", severity: .error)
+        }
+    }
+
+    /// `~` or `~user` at the beginning of a path, unless there is such a folder.
+    static func folder(in path: String) -> String? {
+        guard path.hasPrefix("~"), let slash = path.firstIndex(of: "/") else { return nil }
+        let folder = String(path[..<slash])
+        return FileManager.default.fileExists(atPath: folder) ? nil : folder
+    }
+}
+
+/// `location=-` is a file of that name for GStreamer's elements; handlers take it for a standard stream.
+struct StandardStreamCheck: DescriptionCheck {
+    func problems(in element: DescribedElement) -> [Diagnostic] { problems(among: [element]) }
+
+    func problems(among elements: [DescribedElement]) -> [Diagnostic] {
+        elements.flatMap(FileUse.all).filter(Self.namesStandardStream).compactMap { use in
+            use.access == .reads
+                ? use.diagnostic(
+                    "\(use.user) reads a file called \"-\"", hint: "for standard input write fdsrc", severity: .warning)
+                : use.diagnostic(
+                    "\(use.user) writes a file called \"-\"", hint: "for standard output write fdsink",
+                    severity: .warning)
+        }
+    }
+
+    static func namesStandardStream(_ use: FileUse) -> Bool { use.path == "-" && !use.isDescriptor }
 }

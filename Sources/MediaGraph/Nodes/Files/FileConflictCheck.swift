@@ -3,10 +3,13 @@ import GStreamer
 /// Nothing may write a file that the description reads, or writes elsewhere too: what is in it would be lost before it was read,
 /// or be mixed.
 struct FileConflictCheck: DescriptionCheck {
+    /// What the program uses beside the description.
+    var others: [FileUse] = []
+
     func problems(in element: DescribedElement) -> [Diagnostic] { [] }
 
     func problems(among elements: [DescribedElement]) -> [Diagnostic] {
-        let files = elements.flatMap(FileUse.all).compactMap { use in
+        let files = (elements.flatMap(FileUse.all) + others).compactMap { use in
             FileName(use.path, style: use.style).map { (use: use, name: $0) }
         }
         let conflicts = files.indices.compactMap { index -> Diagnostic? in
@@ -14,7 +17,7 @@ struct FileConflictCheck: DescriptionCheck {
             let other = files.indices.first { other in
                 other != index && Self.excludeEachOther(use, files[other].use) && name.overlaps(files[other].name)
             }
-            return other.map { Self.diagnostic(use, files[$0].use) }
+            return other.flatMap { Self.diagnostic(use, files[$0].use) }
         }
         return conflicts + ownText(elements, files.filter { $0.use.access == .writes })
     }
@@ -27,7 +30,7 @@ struct FileConflictCheck: DescriptionCheck {
         }
     }
 
-    private static func diagnostic(_ use: FileUse, _ other: FileUse) -> Diagnostic {
+    private static func diagnostic(_ use: FileUse, _ other: FileUse) -> Diagnostic? {
         let verbs: (FileUse.Access) -> String = { $0 == .reads ? "reads" : "writes" }
         let who = other.user == use.user ? "another \(other.user)" : other.user
         let alias = use.name == other.name ? "" : " as \(other.name)"
@@ -47,7 +50,7 @@ struct FileConflictCheck: DescriptionCheck {
     /// The description's own file is read, too.
     private func ownText(_ elements: [DescribedElement], _ written: [(use: FileUse, name: FileName)]) -> [Diagnostic] {
         guard let path = elements.first?.range.file, path != "description", let text = FileName(path) else { return [] }
-        return written.filter { $0.name.overlaps(text) }.map { use, _ in
+        return written.filter { $0.name.overlaps(text) }.compactMap { use, _ in
             use.diagnostic(
                 "\(use.user) writes \(use.name), which is this description's own file",
                 hint: "write to another file", severity: .error)

@@ -5,8 +5,8 @@ import Glibc
 ///
 /// Two names are compared by the file that they lead to: relative paths and symbolic links are resolved, and files that exist
 /// already are told by their device and inode, so that hard links are one file too.
-struct FileName {
-    enum Style: Sendable {
+package struct FileName {
+    package enum Style: Sendable {
         case path
         /// `printf`'s numbers (`%05d`), and `%s` for a name.
         case numbered
@@ -30,9 +30,9 @@ struct FileName {
     private let identities: Set<Identity>
 
     /// `nil` for what isn't a regular file: what is written to a terminal, a FIFO or `/dev/null` isn't there afterwards.
-    init?(_ path: String, style: Style = .path) {
+    package init?(_ path: String, style: Style = .path) {
         guard !path.isEmpty, !path.utf8.contains(0) else { return nil }
-        let style = Part.parts(of: path, style).count > 1 ? style : .path
+        let style = Self.isPattern(path, style) ? style : .path
         guard style == .path else {
             (parts, identities) = Self.pattern(path, style)
             return
@@ -68,8 +68,18 @@ struct FileName {
         return (parts, identities)
     }
 
+    /// Whether a name stands for several files.
+    static func isPattern(_ path: String, _ style: Style) -> Bool { !Part.isFixed(Part.parts(of: path, style)) }
+
+    /// Whether this is a pattern that no file matches. False for a pattern in a folder's name, which isn't checked.
+    var isUnmatched: Bool {
+        guard identities.isEmpty, case .text(let folder) = parts.first else { return false }
+        return !Part.isFixed(parts) && folder.hasSuffix("/") && folder.hasPrefix("/")
+            && !parts.dropFirst().contains { if case .text(let text) = $0 { text.contains("/") } else { false } }
+    }
+
     /// Whether one file can be meant by both.
-    func overlaps(_ other: FileName) -> Bool {
+    package func overlaps(_ other: FileName) -> Bool {
         !identities.isDisjoint(with: other.identities) || covers(other) || other.covers(self)
     }
 

@@ -1,12 +1,13 @@
 import Foundation
 import GStreamer
+import Synchronization
 
 /// A file that an element of a description, or a handler that it names, reads or writes.
 ///
 /// Handlers say so themselves (``HandlerOption/isInput``, ``HandlerOption/isOutput``). Stock elements don't: `location` and `uri`
 /// are files to read where an element has a source pad, and to write where data ends in it.
-struct FileUse {
-    enum Access: Sendable { case reads, writes }
+package struct FileUse {
+    package enum Access: Sendable { case reads, writes }
 
     let access: Access
     /// As messages name it.
@@ -23,6 +24,21 @@ struct FileUse {
         case option(DescribedProperty, name: String)
         /// The value is the default of a property, or the element is a URI.
         case element(DescribedElement, property: String?)
+        /// The program's own, such as its control file.
+        case outside
+    }
+
+    /// A file that the program itself uses beside the description; `user` is its name in messages.
+    package init(_ access: Access, _ path: String, by user: String) {
+        (self.access, self.path, self.user) = (access, path, user)
+        (style, place) = (.path, .outside)
+    }
+
+    private init(
+        access: Access, path: String, style: FileName.Style, user: String, isDescriptor: Bool = false, place: Place
+    ) {
+        (self.access, self.path, self.style, self.user) = (access, path, style, user)
+        (self.isDescriptor, self.place) = (isDescriptor, place)
     }
 
     /// The path in quotes, or the name of a standard stream.
@@ -37,12 +53,14 @@ struct FileUse {
     /// The property to set, where the text sets none.
     var missingProperty: String? { if case .element(_, let property) = place { property } else { nil } }
 
-    func diagnostic(_ message: String, hint: String?, severity: Diagnostic.Severity) -> Diagnostic {
+    /// `nil` for a file that the description doesn't name.
+    func diagnostic(_ message: String, hint: String?, severity: Diagnostic.Severity) -> Diagnostic? {
         switch place {
         case .property(let property): property.diagnostic(message, hint: hint, severity: severity)
         case .option(let options, let name):
             options.diagnostic(message, hint: hint, severity: severity).narrowed(toOption: name)
         case .element(let element, _): element.diagnostic(message, hint: hint, severity: severity)
+        case .outside: nil
         }
     }
 }
@@ -54,14 +72,14 @@ extension FileUse {
     /// Without those of elements in values of its properties.
     private static func own(_ element: DescribedElement) -> [FileUse] {
         if let access = element.uriAccess { return [uri(element.factory, access, element)].compactMap(\.self) }
-        return descriptors(element) + stock(element)
+        return descriptors(element) + stock(element) + joined(element)
             + HandlerPlace.all(of: element.factory).flatMap { handlers($0, element) }
     }
 
     // MARK: Stock elements
 
     /// Properties whose names say which way it goes.
-    private static let read: Set = ["uri", "suburi", "source-uri"]
+    private static let read: Set = ["uri", "suburi", "source-uri", "template"]
     private static let written: Set = [
         "dest-uri", "faststart-file", "init-location", "moov-recovery-file", "playlist-location",
     ]
@@ -72,18 +90,60 @@ extension FileUse {
     ]
 
     private static func stock(_ element: DescribedElement) -> [FileUse] {
-        guard let factory = ElementFactoryInfo.find(element.factory) else { return [] }
+        guard let factory = ElementFactoryInfo.find(element.factory), factory.name != "curlfilesink" else { return [] }
         let isNetwork = factory.classification.contains("Network")
-        return factory.properties.compactMap { info in
-            guard info.kind == .string, info.isWritable, let access = access(info.name, factory) else { return nil }
+        return fileProperties(of: factory).compactMap { info in
+            guard let access = info.name == "multipass-cache-file" ? passFile(element) : access(info.name, factory)
+            else { return nil }
             let given = element.properties.last { $0.name.replacing("_", with: "-") == info.name }
             let isURI = info.name.contains("uri") || isNetwork
-            guard let value = given.map(\.value) ?? info.defaultText, let path = path(value, isURI: isURI),
+            let initial = info.defaultText.flatMap { PropertyText.unwrapped(Array($0.utf8))?.text }
+            guard let value = given.map(\.value) ?? initial, let path = path(value, isURI: isURI),
                 !path.isEmpty || given != nil && factory.name.hasPrefix("files")
             else { return nil }
             return FileUse(
                 access: access, path: path, style: info.name == "location" ? patterns[factory.name] ?? .path : .path,
                 user: element.label, place: given.map { .property($0) } ?? .element(element, property: info.name))
+        }
+    }
+
+    /// A factory's properties that may name files, looked up once.
+    private static func fileProperties(of factory: ElementFactoryInfo) -> [PropertyInfo] {
+        if let known = knownProperties.withLock({ $0[factory.name] }) { return known }
+        let found = factory.properties.filter { info in
+            info.kind == .string && info.isWritable
+                && (info.name == "multipass-cache-file" || access(info.name, factory) != nil)
+        }
+        knownProperties.withLock { $0[factory.name] = found }
+        return found
+    }
+
+    private static let knownProperties = Mutex<[String: [PropertyInfo]]>([:])
+
+    /// Elements whose file is named by a folder and a name in it.
+    private static let joinedProperties = [
+        "curlfilesink": ("location", "file-name"), "dashsink": ("mpd-root-path", "mpd-filename"),
+    ]
+
+    private static func joined(_ element: DescribedElement) -> [FileUse] {
+        guard let (folder, name) = joinedProperties[element.factory] else { return [] }
+        let given = element.property(name)
+        guard let file = given.map(\.value) ?? (element.factory == "dashsink" ? "dash.mpd" : nil), !file.isEmpty,
+            let folder = path(element.property(folder)?.value ?? ".", isURI: element.factory == "curlfilesink")
+        else { return [] }
+        return [
+            FileUse(
+                access: .writes, path: folder.hasSuffix("/") ? folder + file : "\(folder)/\(file)", style: .path,
+                user: element.label, place: given.map { .property($0) } ?? .element(element, property: name))
+        ]
+    }
+
+    /// An encoder's first pass writes the file that its later passes read.
+    private static func passFile(_ element: DescribedElement) -> Access? {
+        switch (element.property("multipass-mode") ?? element.property("pass"))?.value {
+        case "first-pass", "pass1", "pass3", "17", "19": .writes
+        case "last-pass", "second-pass", "pass2", "18": .reads
+        default: nil
         }
     }
 
@@ -99,7 +159,11 @@ extension FileUse {
     ///
     /// - Parameter isURI: whether what isn't a file's URI is no file's name either.
     private static func path(_ value: String, isURI: Bool) -> String? {
-        if value.lowercased().hasPrefix("file:") { return URL(string: value)?.path ?? value }
+        if value.lowercased().hasPrefix("file:") {
+            guard let url = URL(string: value) else { return value }
+            // On another computer, which is none of a file's.
+            return ["", "localhost"].contains(url.host ?? "") ? url.path : nil
+        }
         let scheme = value.firstRange(of: "://").map { value[..<$0.lowerBound] }
         let isOther = scheme.map { $0.allSatisfy { $0.isLetter || $0.isNumber || "+-.".contains($0) } } ?? false
         return isURI || isOther ? nil : value
@@ -132,7 +196,15 @@ extension FileUse {
 
     private static func handlers(_ place: HandlerPlace, _ element: DescribedElement) -> [FileUse] {
         guard let name = element.property(place.handler)?.value, let options = element.property(place.options),
-            let text = options.value, let values = try? HandlerOptions(text, handler: name),
+            let text = options.value
+        else { return [] }
+        return handler(name, text, of: place, label: element.label) { .option(options, name: $0) }
+    }
+
+    private static func handler(
+        _ name: String, _ options: String, of place: HandlerPlace, label: String, at textPlace: (String) -> Place
+    ) -> [FileUse] {
+        guard let values = try? HandlerOptions(options, handler: name),
             let entry = HandlerRegistry.shared.handlers(place).first(where: { $0.name == name })
         else { return [] }
         return entry.options.compactMap { option in
@@ -142,9 +214,30 @@ extension FileUse {
                 access: option.isInput ? .reads : .writes, path: path == "-" ? standard : path,
                 // An example shows it where a name stands for several files.
                 style: option.example.contains("%") ? .numbered : .path,
-                user: "\(element.label) \(place.handler)=\(name)", isDescriptor: path == "-",
-                place: .option(options, name: option.name))
+                user: "\(label) \(place.handler)=\(name)", isDescriptor: path == "-", place: textPlace(option.name))
         }
+    }
+
+    // MARK: Running elements
+
+    /// All that a running element's properties and options name, with another value of one of them.
+    static func all(of element: Element, setting property: String? = nil, to value: String = "") -> [FileUse] {
+        guard let factory = element.factoryName.flatMap(ElementFactoryInfo.find) else { return [] }
+        func text(_ name: String) -> String? { name == property ? value : try? element.propertyText(name) }
+        let stock = factory.properties.compactMap { info -> FileUse? in
+            guard info.kind == .string, info.isWritable, let access = access(info.name, factory),
+                let path = text(info.name).flatMap({ path($0, isURI: info.name.contains("uri")) }), !path.isEmpty
+            else { return nil }
+            return FileUse(
+                access: access, path: path, style: info.name == "location" ? patterns[factory.name] ?? .path : .path,
+                user: element.name, place: .outside)
+        }
+        return stock
+            + HandlerPlace.all(of: factory.name).flatMap { place in
+                handler(text(place.handler) ?? "", text(place.options) ?? "", of: place, label: element.name) { _ in
+                    .outside
+                }
+            }
     }
 }
 

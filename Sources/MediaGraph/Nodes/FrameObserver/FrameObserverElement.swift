@@ -126,7 +126,7 @@ final class FrameObserverElement: InPlaceTransform, HandlerSwapping, @unchecked 
     override func accepts(_ caps: Caps) -> Bool {
         guard let wanted = slot.wanted, !Self.takes(caps) else { return true }
         postError(
-            .notNegotiated, "\(name): observer \(wanted.name) can't be shown what comes in",
+            .notNegotiated, "\(name): the incoming format can't be converted for observer \(wanted.name)",
             debug: "upstream gives \(caps); the observer can be shown \(Self.readableCaps), progressive or interleaved")
         return false
     }

@@ -36,8 +36,10 @@ extension PreprocessorElement {
         guard given.canIntersect(taken) else {
             throw .unsupported(
                 .init(
-                    "\(name)'s handler \(handler)", expected: "a format that it takes: \(taken)",
-                    actual: "\(upstream ?? current) from upstream and \(downstream ?? .any) wanted downstream"))
+                    "\(name)'s handler \(handler)",
+                    actual:
+                        "no common format: it takes \(taken), upstream offers \(upstream ?? current), downstream accepts \(downstream ?? .any)"
+                ))
         }
         return true
     }

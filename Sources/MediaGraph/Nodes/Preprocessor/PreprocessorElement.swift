@@ -56,7 +56,7 @@ final class PreprocessorElement: InPlaceTransform, HandlerSwapping, @unchecked S
                     "What becomes of a frame whose handler throws"),
                 .setting(
                     "max-time", of: Self.self, \.maxTime, changes: .always,
-                    "Nanoseconds that the handler may take for a frame; longer is late: counted, and told as a QoS message. 0: any"
+                    "Maximum nanoseconds per frame for the handler; a frame that takes longer is counted as late and reported as a QoS message. 0: no limit"
                 ),
                 .setting(
                     "on-late", of: Self.self, \.onLate, changes: .always,
@@ -117,7 +117,7 @@ final class PreprocessorElement: InPlaceTransform, HandlerSwapping, @unchecked S
         // Until upstream has changed to what a new handler takes, the old one goes on.
         if wanted.takes(caps) || handler?.takes(caps) == true { return true }
         postError(
-            .notNegotiated, "\(name): handler \(wanted.name) can't take what comes in",
+            .notNegotiated, "\(name): handler \(wanted.name) doesn't support the incoming format",
             debug: "upstream gives \(caps); the handler takes \(wanted.caps), progressive or interleaved")
         return false
     }
@@ -174,7 +174,8 @@ final class PreprocessorElement: InPlaceTransform, HandlerSwapping, @unchecked S
         framesWaited += 1
         guard framesWaited == Self.patience, let wanted = slot.wanted, let stream else { return }
         postWarning(
-            .notNegotiated, "\(name): handler \(wanted.name) still waits, because upstream doesn't change its format",
+            .notNegotiated,
+            "\(name): handler \(wanted.name) isn't active yet: upstream hasn't switched to a format that it takes; put videoconvert before \(name)",
             debug: "upstream gives \(stream.caps); the handler takes \(wanted.caps)")
     }
 

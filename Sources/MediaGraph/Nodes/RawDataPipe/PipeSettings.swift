@@ -74,7 +74,8 @@ public enum DeliveryFailurePolicy: Int32, PropertyEnum {
     public var blurb: String {
         switch self {
         case .stop: "The graph ends with the error"
-        case .drop: "The frame is lost to whoever threw, who gets the next one; the first of equal errors is a warning"
+        case .drop:
+            "Skip the frame for the handler or delegate that threw; warn about the first of several identical errors"
         }
     }
 }
@@ -108,7 +109,6 @@ struct PipeSettings: HandlerSettings {
         guard let property = wrong.first(where: { $0.1 })?.0 else { return }
         throw .invalidParameter(
             .init(
-                property, expected: "its default, where buffers are handed over as they come",
-                actual: "buffer-type=\(bufferType.nick)"))
+                property, actual: "can't be set with buffer-type=\(bufferType.nick)"))
     }
 }

@@ -48,7 +48,7 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
                     "options", of: Self.self, \.options, changes: .untilInitialized, NodeDefinition.optionsBlurb),
                 .setting(
                     "format", of: Self.self, \.format,
-                    "Pixel format of the delivered frames, to which others are converted. auto: the first that the handler lists, or I420 where it takes all, so BGRA becomes I420 then"
+                    "Pixel format of the delivered frames, to which others are converted. auto: the handler's first format, or I420 if it accepts any (BGRA is then converted to I420)"
                 ),
                 .setting(
                     "resolution", of: Self.self, \.resolution,
@@ -235,7 +235,7 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
             return true
         }
         postError(
-            .notNegotiated, "\(name): can't take what comes in",
+            .notNegotiated, "\(name): the incoming format isn't supported",
             debug: "upstream gives \(caps); this pipe takes \(accepted)\(isRaw ? ", progressive or interleaved" : "")")
         return false
     }

@@ -6,7 +6,7 @@ struct ResolutionCheck: DescriptionCheck {
         else { return [] }
         return [
             property.diagnostic(
-                "\"\(text)\" is no value for resolution of \(element.factory)", hint: Resolution.expected)
+                "\"\(text)\" isn't a valid value for resolution of \(element.factory)", hint: Resolution.expected)
         ]
     }
 }

@@ -80,12 +80,12 @@ extension SendGate {
     }
 
     private static func tooFrequent(_ pace: String) -> MediaGraphError {
-        .tooFrequent(.init(Payload.act, expected: pace, actual: "more, by timestamp"))
+        .tooFrequent(.init(Payload.act, actual: "the timestamps exceed the rate, \(pace)"))
     }
 
     private var closedError: MediaGraphError {
         endedError
-            ?? .wrongUsage(.init(Payload.act, expected: "a call between startSend and stopSend", actual: "one outside"))
+            ?? .wrongUsage(.init(Payload.act, actual: "only possible between startSend and stopSend"))
     }
 
     /// Why no buffer will be taken any more, where that is so.
@@ -94,7 +94,7 @@ extension SendGate {
     private var endedError: MediaGraphError? {
         refusal.map { refusal in
             .wrongUsage(
-                .init(Payload.act, expected: "a graph that takes frames", actual: "one that has ended: \(refusal)"))
+                .init(Payload.act, actual: "the stream has ended (\(refusal))"))
         }
     }
 
@@ -102,10 +102,10 @@ extension SendGate {
     private func fullError(_ timeout: ClockTime?) -> MediaGraphError {
         if let endedError { return endedError }
         guard monitor.withLock(wakes: false, { $0.queue.waits }) else {
-            return .tooFrequent(.init(Payload.act, expected: "room in the queue", actual: "a full one"))
+            return .tooFrequent(.init(Payload.act, actual: "the queue is full; send more slowly"))
         }
-        let within = timeout.map { " within \($0.seconds) s (block-timeout)" } ?? ""
-        return .timeOut(.init(Payload.act, expected: "room in the queue\(within)"))
+        let within = timeout.map { " for \($0.seconds) s (block-timeout)" } ?? ""
+        return .timeOut(.init(Payload.act, actual: "the queue stayed full\(within)"))
     }
 
     // MARK: Tasks

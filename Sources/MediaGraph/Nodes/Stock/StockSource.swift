@@ -177,7 +177,7 @@ final class StockSource: Sendable {
             gate.failed()
             let taken = downstream.map { "\($0)" } ?? "nothing"
             source.postError(
-                .notNegotiated, "\(source.name): downstream can't take what is sent",
+                .notNegotiated, "\(source.name): downstream doesn't accept the source's format",
                 debug: "not-negotiated: the source sends \(format.caps); downstream takes \(taken)")
             return false
         }

@@ -218,7 +218,7 @@ final class VideoSourceElement: PushSource, ConfigurableElement, @unchecked Send
             gate.failed()
             let taken = sourcePad.peerCaps().map { "\($0)" } ?? "nothing"
             postError(
-                .notNegotiated, "\(name): downstream can't take what is sent",
+                .notNegotiated, "\(name): downstream doesn't accept the source's format",
                 debug: "not-negotiated: the source sends \(format.caps); downstream takes \(taken)")
             return false
         }

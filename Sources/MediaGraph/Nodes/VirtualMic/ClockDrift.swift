@@ -16,10 +16,10 @@ enum DriftCorrection: Int32, PropertyEnum {
 
     var blurb: String {
         switch self {
-        case .resample: "Sound that has run 10 ms off is resampled from then on, as little as keeps it in step"
-        case .skew: "When sound has run 10 ms off, so much is left out or silence put in"
+        case .resample: "After a drift of 10 ms, resample as little as needed to stay in sync"
+        case .skew: "After each drift of 10 ms, skip or insert 10 ms"
         case .none:
-            "Samples are counted, however far they run off; but silence fills what given timestamps leave out, if that is more than 40 ms"
+            "Don't correct drift; only gaps of more than 40 ms between given timestamps are filled with silence"
         }
     }
 }

@@ -11,7 +11,7 @@ struct MicInputCheck: DescriptionCheck {
         if edits, !makes, !element.isFed {
             return [
                 handler.diagnostic(
-                    "virtualmic's handler \(name) edits what comes in, and nothing does",
+                    "virtualmic's handler \(name) processes input, but nothing is linked to its sink",
                     hint: "put a source before it: autoaudiosrc ! audioconvert ! virtualmic handler=\(name)")
             ]
         }
@@ -19,9 +19,10 @@ struct MicInputCheck: DescriptionCheck {
         let editors = HandlerRegistry.shared.handlers(.audioProcessor).map(\.name)
         return [
             handler.diagnostic(
-                "virtualmic's handler \(name) makes a sound of its own: nobody hears what comes in",
+                "virtualmic's handler \(name) generates its own sound, so the input is ignored",
                 hint: editors.isEmpty
-                    ? "take one of the two away" : "what edits it is handler=\(editors.joined(separator: " or "))",
+                    ? "remove the handler or the input"
+                    : "to process the input, use handler=\(editors.joined(separator: " or "))",
                 severity: .warning)
         ]
     }

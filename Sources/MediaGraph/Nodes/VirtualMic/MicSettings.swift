@@ -85,11 +85,11 @@ extension VirtualMicElement {
             "Nanoseconds that a source which is a task may take to end when it is stopped"),
         .setting(
             "jitter", of: VirtualMicElement.self, \.jitter, range: .values(0...10_000_000_000),
-            "Nanoseconds that a block may be late before silence takes its place, and that the first are held back where they have no timestamps; part of the latency"
+            "Nanoseconds that a block may be late before silence replaces it; also how long the first blocks without timestamps are held. Adds to the latency"
         ),
         .setting(
             "drift", of: VirtualMicElement.self, \.drift, changes: .untilInitialized,
-            "What happens to live sound whose source's clock runs off the graph's"),
+            "How to correct live sound whose clock drifts from the graph's"),
         NodeStatistics.property(of: VirtualMicElement.self) { $0.gate.statistics },
     ]
 

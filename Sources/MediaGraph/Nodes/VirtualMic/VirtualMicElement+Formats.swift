@@ -28,8 +28,8 @@ extension VirtualMicElement {
         postError(
             .notNegotiated,
             taken.isEmpty
-                ? "\(name): downstream takes no format at all, as a sink does whose device isn't there"
-                : "\(name): downstream can't take what is sent",
+                ? "\(name): downstream accepts no format; the sink's device may be missing"
+                : "\(name): downstream doesn't accept the source's format",
             debug: "not-negotiated: the source sends \(sent); downstream takes \(taken)")
         return false
     }

@@ -140,8 +140,8 @@ final class VirtualMicElement: PushSource, ConfigurableElement, @unchecked Senda
             guard hasInput else {
                 throw .wrongUsage(
                     .init(
-                        "handler \(settings.handler), which edits what comes in", expected: "a sink that is linked",
-                        actual: "none"))
+                        "handler \(settings.handler)",
+                        actual: "processes input, but the sink isn't linked; link a source to it"))
             }
             role.processor = try HandlerRegistry.shared.makeAudioProcessor(settings.handler, options: settings.options)
         } else {

@@ -80,12 +80,12 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
                 .setting(
                     "latency", of: Self.self, \.latency, range: .values(0...10_000_000_000),
                     changes: .untilInitialized,
-                    "Nanoseconds that a live mix waits for streams that come later than they say; then they are lost to it"
+                    "Extra nanoseconds that a live mix waits for streams that exceed their reported latency; later samples are left out of the mix"
                 ),
                 .setting(
                     "min-upstream-latency", of: Self.self, \.minUpstreamLatency, range: .values(0...10_000_000_000),
                     changes: .untilInitialized,
-                    "Nanoseconds of latency that a live mix is ready for: whoever joins with more makes it wait once by the difference"
+                    "Upstream latency, in nanoseconds, that a live mix allows for from the start; a user with more delays the mix once by the difference"
                 ),
                 .readOnly(
                     "stats", of: Self.self, default: Structure("mediagraph-stats"),
@@ -299,7 +299,7 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
         if let channels = caps.unpositionedChannels {
             postError(
                 .notNegotiated,
-                "\(name): can't mix \(channels) channels that don't say which is where: expected a channel-mask",
+                "\(name): can't mix \(channels) channels without positions; set a channel-mask upstream",
                 debug: "upstream gives \(caps)")
             return false
         }
@@ -308,7 +308,8 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
             guard !isReleased(input) else { return true }
             guard input.isConnected, !input.isOfSession else { return false }
             postError(
-                .notNegotiated, "\(name): can't take what comes in", debug: "upstream gives \(caps); expected raw audio"
+                .notNegotiated, "\(name): the input isn't raw audio",
+                debug: "upstream gives \(caps); expected raw audio"
             )
             return false
         }

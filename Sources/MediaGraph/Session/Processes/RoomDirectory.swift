@@ -55,17 +55,17 @@ package struct RoomDirectory: Sendable {
         if lstat(folder, &status) != 0 {
             actual = String(cString: strerror(failure))
         } else if status.st_mode & S_IFMT != S_IFDIR {
-            actual = "what is no folder"
+            actual = "isn't a folder"
         } else if status.st_uid != getuid() {
-            actual = "one of user \(status.st_uid)"
+            actual = "belongs to user \(status.st_uid)"
         } else if status.st_mode & 0o077 != 0 {
-            actual = "one that others may enter (mode \(String(status.st_mode & 0o777, radix: 8)))"
+            actual = "is open to other users (mode \(String(status.st_mode & 0o777, radix: 8)))"
         } else if access(folder, W_OK | X_OK) != 0 {
             actual = String(cString: strerror(errno))
         } else {
             return
         }
-        throw .notPermitted(.init(folder, expected: "a folder of this user's alone", actual: actual))
+        throw .notPermitted(.init(folder, actual: actual))
     }
 
     private static func check(_ socket: String) throws(MediaGraphError) {
@@ -73,8 +73,8 @@ package struct RoomDirectory: Sendable {
         guard count <= LocalSocket.longestPath else {
             throw .notPermitted(
                 .init(
-                    socket, expected: "a path of \(LocalSocket.longestPath) bytes at most, as sockets have",
-                    actual: "\(count)"))
+                    socket,
+                    actual: "the path has \(count) bytes; a socket's path may have at most \(LocalSocket.longestPath)"))
         }
     }
 

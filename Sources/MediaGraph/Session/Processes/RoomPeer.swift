@@ -66,8 +66,8 @@ final class RoomPeer: Sendable {
         socket.close()
         let isStranger = !isUnderstood && !isGreeted
         if !isUnderstood {
-            let reason = isStranger ? "is it of another version?" : "it is looked for again"
-            RoomLink.log.log(.warning, nil, "a process of the room isn't understood: \(reason)")
+            let reason = isStranger ? "it may run another version of MediaGraph" : "reconnecting"
+            RoomLink.log.log(.warning, nil, "invalid message from another process in the room: \(reason)")
         }
         let users = state.withLock { state in
             state.memories.removeAll()

@@ -118,7 +118,7 @@ final class StreamForwarder: Sendable {
             case .buffer(let frame): show(frame)
             case .signal(let signal): tell(signal)
             case .negotiate: adapt()
-            case .idle, .flush, .memoryFull, .refusedDownstream: continue
+            case .idle, .flush, .memoryFull, .refusedDownstream, .stalled: continue
             case .end: return
             }
         }
@@ -141,7 +141,7 @@ final class StreamForwarder: Sendable {
                 (state.format, state.scaler) = (nil, nil)
                 (state.order, state.behind) = (FrameOrder(), [])
                 message = .begin(stream.key)
-            case .format, .expected, .refused: return
+            case .format, .refused: return
             case .timing(let timing):
                 state.timing = timing
                 message = .latency(stream.key, timing.latency.nanoseconds)
@@ -167,7 +167,7 @@ final class StreamForwarder: Sendable {
     private func warn(_ caps: Caps?) {
         guard let caps else { return }
         RoomLink.log.log(.warning, nil, "\(stream.id) stays in this process: \(caps)")
-        stream.warn("stays in this process: other processes can't be told its format, \(caps)")
+        stream.warn("isn't sent to other processes: its format can't be transmitted: \(caps)")
     }
 
     /// As it is from now on, or as small as is wanted. Answers caps that can't be sent.
@@ -195,7 +195,7 @@ final class StreamForwarder: Sendable {
     private func show(_ frame: StreamReader.Frame) {
         guard let shown = scaled(frame) else { return reader.lose(frame.buffer) }
         guard lies(shown.access) else {
-            stream.warn("stays in this process: other processes can't be told where its planes lie")
+            stream.warn("isn't sent to other processes: its plane layout isn't supported there")
             return reader.lose(frame.buffer)
         }
         let (place, timing) = state.withLock {

@@ -1,0 +1,14 @@
+import CGStreamer
+
+extension ArraySlice<UInt8> {
+    /// The probable media type of a file that begins with these bytes, such as `audio/x-wav`, or `nil` if GStreamer's
+    /// typefinders find no likely type.
+    public var likelyMediaType: String? {
+        withUnsafeBufferPointer { bytes in
+            var probability = GST_TYPE_FIND_NONE
+            let caps = gst_type_find_helper_for_data(nil, bytes.baseAddress, gsize(bytes.count), &probability)
+                .map(Caps.init(taking:))
+            return probability.rawValue >= GST_TYPE_FIND_LIKELY.rawValue ? caps?.mediaTypes.first : nil
+        }
+    }
+}

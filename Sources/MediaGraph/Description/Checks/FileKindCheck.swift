@@ -1,0 +1,116 @@
+import GStreamer
+
+/// What goes into a file whose name says another kind, or that no player opens: `wavenc ! filesink location=x.mp3`, an encoder
+/// without a muxer, pictures one behind the other. GStreamer writes whatever comes.
+enum FileKindCheck {
+    static func problems(in context: CheckContext) -> [Problem] {
+        context.factories.sorted { $0.key < $1.key }.compactMap { index, factory in
+            guard let location = context.parsed.elements[index].properties.last(where: { $0.name == "location" }),
+                !location.isUnknown
+            else { return nil }
+            guard factory.name == "filesink" else { return nil }
+            let text = Writer(before: index, context).flatMap { problem($0, location.value, context) }
+            return text.map {
+                Problem(
+                    place: .expanded(location.valueRange), severity: .warning, message: $0.message, hint: $0.hint)
+            }
+        }
+    }
+
+    private typealias Text = (message: String, hint: String)
+
+    private static func problem(_ writer: Writer, _ path: String, _ context: CheckContext) -> Text? {
+        if writer.isBareAAC {
+            return (
+                "\(writer.label) outputs AAC without headers, so players can't open the file",
+                "put `aacparse ! audio/mpeg,stream-format=adts` before filesink"
+            )
+        }
+        guard let kind = FileKind.of(path) else { return nil }
+        guard Set(kind.types).isDisjoint(with: writer.types) else { return pictures(writer, path, context) }
+        guard let other = FileKind.of(types: writer.types) else {
+            let isRaw = writer.types.contains { $0.hasSuffix("/x-raw") }
+            let isReplaced =
+                writer.factory.classification.contains("Encoder")
+                && ElementFactoryInfo.find(kind.element)?.classification.contains("Encoder") == true
+            return (
+                "\"\(path)\" won't be \(kind.name) file: \(writer.label) outputs \(FormatConflict.list(writer.types))",
+                isReplaced
+                    ? "replace \(writer.label) with \(kind.element)"
+                    : "put \(isRaw && kind.isContainer ? "an encoder and " : "")\(kind.element) before filesink"
+            )
+        }
+        return (
+            "\"\(path)\" will be \(other.name) file: \(writer.label) writes one",
+            "name it \(FileKind.renamed(path, to: other.endings[0])), or replace \(writer.label) with "
+                + kind.element
+        )
+    }
+
+    /// Viewers show the first of them.
+    private static func pictures(_ writer: Writer, _ path: String, _ context: CheckContext) -> Text? {
+        guard writer.factory.classification.contains("Image"), !context.sets("snapshot", to: true, on: writer.index),
+            let source = DescribedSource(of: writer.index, context), source.isEndless
+        else { return nil }
+        let ending = FileKind.ending(of: path)
+        return (
+            "\"\(path)\" gets all pictures, one after another; viewers show only the first",
+            "to write one picture, set num-buffers=1 on \(source.label); to write one file per picture, use multifilesink location="
+                + FileKind.renamed(path, to: "").dropLast() + "-%05d.\(ending)"
+        )
+    }
+}
+
+/// The element whose data a file gets.
+private struct Writer {
+    let index: Int
+    let factory: ElementFactoryInfo
+    let label: String
+    let types: [String]
+    let isBareAAC: Bool
+
+    /// Finds the element whose data `sink` writes, past elements that pass data on unchanged; `nil` if the description doesn't
+    /// determine its output.
+    init?(before sink: Int, _ context: CheckContext) {
+        var isParsed = false
+        for (_, source) in context.chain(into: sink) {
+            guard let factory = context.factories[source] else { return nil }
+            let isParser = factory.classification.contains("Parser")
+            isParsed = isParsed || isParser
+            if isParser || factory.classification == "Generic" { continue }
+            let caps = factory.padTemplates.filter { $0.direction == .source }.map(\.caps)
+            guard !caps.isEmpty, caps.allSatisfy({ !$0.isAny && !$0.isEmpty }), !factory.isBin else { return nil }
+            (self.index, self.factory, label) = (source, factory, context.label(source))
+            types = caps.flatMap(\.mediaTypes)
+            isBareAAC = !isParsed && caps.allSatisfy(Self.isBareAAC)
+            return
+        }
+        return nil
+    }
+
+    /// Without the headers of ADTS, and no other kind of MPEG audio.
+    private static func isBareAAC(_ caps: Caps) -> Bool {
+        func isMPEG(_ version: Int) -> Bool {
+            (try? Caps(checking: "audio/mpeg,mpegversion=\(version)")).map(caps.canIntersect) ?? false
+        }
+        return isMPEG(4) && !isMPEG(1) && !caps.description.contains("adts")
+    }
+}
+
+/// The source at the beginning of a branch with one way.
+private struct DescribedSource {
+    let label: String
+    /// Whether it gives more than one picture.
+    let isEndless: Bool
+
+    init?(of element: Int, _ context: CheckContext) {
+        let index = context.chain(into: element).reduce(element) { $1.source }
+        guard context.links(into: index).isEmpty, let factory = context.factories[index],
+            factory.classification.hasPrefix("Source/Video")
+        else { return nil }
+        label = context.label(index)
+        isEndless = !context.parsed.elements[index].properties.contains {
+            $0.name == "num-buffers" && $0.value == "1"
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import GStreamer
+
+/// Options of a handler that stand beside `options=` rather than in its value: `options=block=8, x=0.5`, or `handler=blur
+/// radius=5`. So do the fields of caps behind a space: `caps=video/x-raw, width=320`.
+struct MisplacedOptions {
+    /// Indices in the element's `properties` of those that belong to the value.
+    let members: [Int]
+    /// What to write.
+    let hint: String
+
+    /// Finds properties that the element doesn't have but that belong to another property's value; `nil` if there are none.
+    init?(_ element: ParsedElement, _ factory: ElementFactoryInfo) {
+        let properties = element.properties
+        func isForeign(_ property: ParsedProperty) -> Bool {
+            !property.isOfChild && !property.isUnknown && !property.name.contains("…")
+                && factory.property(property.name) == nil
+        }
+        for (index, property) in properties.enumerated() where !property.isUnknown {
+            let isCaps = factory.property(property.name)?.kind == .caps && property.value.hasSuffix(",")
+            guard isCaps || property.name == "options" || property.name.hasSuffix("-options") else { continue }
+            let members = properties.indices[(index + 1)...].prefix { isForeign(properties[$0]) }
+            guard !members.isEmpty else { continue }
+            self.members = Array(members)
+            let text = Self.assignment(property, members.map { properties[$0] })
+            hint = "put all \(isCaps ? "fields" : "options") into one quoted value: \(text)"
+            return
+        }
+        for place in HandlerPlace.all(of: factory.name) {
+            guard let handler = properties.last(where: { $0.name == place.handler }), !handler.isUnknown,
+                let entry = HandlerRegistry.shared.handlers(place).first(where: { $0.name == handler.value })
+            else { continue }
+            let names = Set(entry.options.map(\.name))
+            let members = properties.indices.filter { isForeign(properties[$0]) && names.contains(properties[$0].name) }
+            guard !members.isEmpty else { continue }
+            self.members = members
+            let given = properties.last { $0.name == place.options }
+            let (known, unknown) = (members.map { properties[$0].name }, given?.isUnknown == true)
+            let text =
+                unknown
+                ? "\(place.options)=…" : Self.assignment(given, members.map { properties[$0] }, to: place.options)
+            hint =
+                "\(known.joined(separator: ", ")) \(known.count == 1 ? "is an option" : "are options") of \(entry.name): "
+                + text
+            return
+        }
+        return nil
+    }
+
+    private static func assignment(
+        _ given: ParsedProperty?, _ members: [ParsedProperty], to name: String? = nil
+    ) -> String {
+        let rest = members.map { member in
+            let value = trimmed(member.value)
+            return "\(member.name)=\(value.contains(",") ? DescriptionText.inQuotes(value) : value)"
+        }
+        let fields = [given.map { trimmed($0.value) } ?? ""] + rest
+        return (given?.name ?? name ?? "")
+            + "=" + DescriptionText.inQuotes(fields.filter { !$0.isEmpty }.joined(separator: ","))
+    }
+
+    private static func trimmed(_ value: String) -> String {
+        var rest = value[...]
+        while let last = rest.last, last == "," || last.isWhitespace { rest.removeLast() }
+        return String(rest)
+    }
+}

@@ -1,0 +1,40 @@
+/// What a number most likely means that GStreamer takes for something else: `29.97` for `30000/1001`, `48k` for `48000`.
+enum NumberSuggestion {
+    /// - Parameter isRate: whether it is a rate of frames, where rounded NTSC rates are n/1001.
+    static func fraction(_ text: String, isRate: Bool) -> String? {
+        let pattern = /\s*([0-9]*\.?[0-9]+)\s*(?:[\/:]\s*([0-9]*\.?[0-9]+))?\s*(?:fps|hz)?\s*/.ignoresCase()
+        guard let match = text.wholeMatch(of: pattern), let numerator = Double(match.1) else { return nil }
+        guard let denominator = match.2.map({ Double($0) }) else { return fraction(numerator, isRate: isRate) }
+        guard let denominator, denominator > 0 else { return nil }
+        return fraction(numerator / denominator, isRate: isRate)
+    }
+
+    static func fraction(_ number: Double, isRate: Bool) -> String? {
+        guard number > 0, number < 100_000 else { return nil }
+        if number == number.rounded() { return "\(Int(number))/1" }
+        let whole = number.rounded(.up)
+        if isRate, abs(whole / 1.001 - number) < 0.01 { return "\(Int(whole) * 1000)/1001" }
+        // The first of its continued fractions that is near enough; other ratios are mostly rounded.
+        let tolerance = number * (isRate ? 1e-6 : 5e-4)
+        var (before, last) = ((0, 1), (1, 0))
+        var rest = number
+        for _ in 0..<12 {
+            let part = Int(rest.rounded(.down))
+            (before, last) = (last, (part * last.0 + before.0, part * last.1 + before.1))
+            if abs(Double(last.0) / Double(last.1) - number) <= tolerance { break }
+            rest = 1 / (rest - Double(part))
+            guard rest.isFinite, rest < 1e6, last.1 < 100_000 else { break }
+        }
+        return last.0 > 0 ? "\(last.0)/\(last.1)" : nil
+    }
+
+    static func integer(_ text: String) -> String? {
+        let pattern = /\s*([0-9]+(?:\.[0-9]+)?)\s*(k)?\s*(?:hz|px)?\s*/.ignoresCase()
+        guard let match = text.wholeMatch(of: pattern), let number = Double(match.1) else { return nil }
+        return integer(match.2 == nil ? number : number * 1000)
+    }
+
+    static func integer(_ number: Double) -> String? {
+        number > 0 && number < 2e9 ? "\(Int(number.rounded(.down)))" : nil
+    }
+}

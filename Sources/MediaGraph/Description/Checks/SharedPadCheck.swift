@@ -1,0 +1,42 @@
+import GStreamer
+
+/// Streams of several inputs that one mixer or muxer takes without a queue between. Each input's thread links its stream when it
+/// appears, by the first pad of the mixer that is free: two threads may choose the same one, and then a stream is lost.
+enum SharedPadCheck {
+    static func problems(in context: CheckContext) -> [Problem] {
+        var first: [Int: (source: Int, pads: Set<String>)] = [:]
+        var reported: Set<Int> = []
+        return context.parsed.links.compactMap { link in
+            guard let source = context.element(of: link.source), let sink = context.element(of: link.sink),
+                link.sink.pads.isEmpty, let pads = pads(of: sink, for: link.source, source, context)
+            else { return nil }
+            guard let (other, taken) = first[sink] else {
+                first[sink] = (source, pads)
+                return nil
+            }
+            guard other != source, !taken.isDisjoint(with: pads), reported.insert(sink).inserted else { return nil }
+            let name = context.parsed.elements[sink].name?.value ?? context.parsed.elements[sink].factory
+            return Problem(
+                place: .expanded(link.range), severity: .warning,
+                message:
+                    "\(context.label(other)) and \(context.label(source)) may link their streams to the same pad of "
+                    + "\(context.label(sink)) while the graph starts, and one stream would be lost",
+                hint: "put a queue before \(name) in each branch: ! queue ! \(name).")
+        }
+    }
+
+    /// The sink's request pads, by their templates' names, that streams of this source may get; `nil` where the streams are there
+    /// when the description is linked, or the sink has other pads.
+    private static func pads(
+        of sink: Int, for end: ParsedLink.End, _ source: Int, _ context: CheckContext
+    ) -> Set<String>? {
+        let outputs = (context.factories[source]?.padTemplates ?? []).filter { template in
+            template.direction == .source && (end.pads.isEmpty || end.pads.contains { template.matches($0.text) })
+        }
+        let inputs = (context.factories[sink]?.padTemplates ?? []).filter { $0.direction == .sink }
+        guard !outputs.isEmpty, outputs.allSatisfy({ $0.presence == .sometimes }), !inputs.isEmpty,
+            inputs.allSatisfy({ $0.presence == .request })
+        else { return nil }
+        return Set(inputs.filter { input in outputs.contains { $0.caps.canIntersect(input.caps) } }.map(\.name))
+    }
+}

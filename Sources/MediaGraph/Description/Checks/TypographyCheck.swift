@@ -1,0 +1,87 @@
+/// Finds characters that web pages and word processors put in the place of ASCII ones: no-break spaces, typographic quotes and
+/// dashes. GStreamer takes them for parts of names and values, and what follows makes no sense.
+///
+/// In quotes, and in the midst of an unquoted value such as a file name, they are what their writer meant.
+enum TypographyCheck {
+    private struct Character {
+        let name: String
+        let remedy: String
+        let kind: Kind
+    }
+
+    private enum Kind { case space, quote, dash }
+
+    private static let characters: [Unicode.Scalar: Character] = {
+        var characters: [Unicode.Scalar: Character] = [:]
+        for scalar in "\u{A0}\u{2007}\u{202F}".unicodeScalars {
+            characters[scalar] = Character(name: "a no-break space", remedy: "write an ordinary space", kind: .space)
+        }
+        for scalar in "\u{200B}\u{2060}\u{FEFF}".unicodeScalars {
+            characters[scalar] = Character(name: "an invisible character", remedy: "delete it", kind: .space)
+        }
+        for scalar in "“”„«»".unicodeScalars {
+            characters[scalar] = Character(name: "a typographic quote", remedy: "write \"", kind: .quote)
+        }
+        for scalar in "‘’‚".unicodeScalars {
+            characters[scalar] = Character(name: "a typographic quote", remedy: "write '", kind: .quote)
+        }
+        for scalar in "–—−".unicodeScalars {
+            characters[scalar] = Character(name: "a typographic dash", remedy: "write -", kind: .dash)
+        }
+        return characters
+    }()
+
+    static func problems(in text: String) -> [Problem] {
+        guard !text.utf8.allSatisfy({ $0 < 0x80 }) else { return [] }
+        let scalars = text.unicodeScalars
+        var problems: [Problem] = []
+        var quote: Unicode.Scalar?
+        var wordStart = scalars.startIndex
+        var index = scalars.startIndex
+        while index < scalars.endIndex {
+            let scalar = scalars[index]
+            let next = scalars.index(after: index)
+            // An escaped character belongs to its word.
+            defer { index = scalars.index(after: index) }
+            if let open = quote {
+                if scalar == "\\", next < scalars.endIndex { index = next } else if scalar == open { quote = nil }
+                continue
+            }
+            switch scalar {
+            case "\"", "'": quote = scalar
+            case "\\" where next < scalars.endIndex: index = next
+            case " ", "\t", "\n", "\r": wordStart = next
+            default:
+                guard let character = characters[scalar] else { continue }
+                let rest = scalars[next...].prefix { !$0.properties.isWhitespace || characters[$0] != nil }
+                guard isMisplaced(character.kind, after: scalars[wordStart..<index], before: rest) else { continue }
+                let offset = text.utf8.distance(from: text.startIndex, to: index)
+                problems.append(
+                    Problem(
+                        place: .expanded(offset..<offset + UTF8.width(scalar)),
+                        message: "there is \(character.name) (\(code(scalar))) here", hint: character.remedy))
+                if character.kind == .space { wordStart = next }
+            }
+        }
+        return problems
+    }
+
+    private static func isMisplaced(
+        _ kind: Kind, after word: String.UnicodeScalarView.SubSequence,
+        before rest: String.UnicodeScalarView.SubSequence
+    ) -> Bool {
+        let isInValue = word.contains("=")
+        switch kind {
+        case .space:
+            return !isInValue || rest.isEmpty || word.last == "," || rest.contains { "=!".unicodeScalars.contains($0) }
+        case .quote: return word.isEmpty || word.last == "="
+        case .dash:
+            return !isInValue || word.last == "=" && rest.first.map { "0"..."9" ~= $0 } == true
+        }
+    }
+
+    private static func code(_ scalar: Unicode.Scalar) -> String {
+        let digits = String(scalar.value, radix: 16, uppercase: true)
+        return "U+" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+    }
+}

@@ -1,0 +1,60 @@
+import GStreamer
+import Synchronization
+
+/// Notices that a demuxer will give no more streams, where the demuxer doesn't say so.
+///
+/// A description's link to a stream that the input lacks fails with GStreamer's signal `no-more-pads`. Some elements never emit
+/// it, and their graph would wait for the stream for ever. So while a graph starts, this looks at them, and emits the signal
+/// when no stream can come any more: the input has ended, or a full queue has held the demuxer's thread for two seconds. An
+/// input that only pauses, such as a slow server, is waited for.
+final class PadCompletion: Sendable {
+    private static let factories: Set = ["flvdemux", "parsebin", "decodebin3", "uridecodebin3"]
+    private static let interval = Duration.milliseconds(100)
+    private static let requiredLooks = 20
+
+    private let watch = Mutex<Task<Void, any Error>?>(nil)
+
+    /// Before a run. `isStarting` says whether the graph still waits for streams.
+    func begin(in pipeline: Pipeline, isStarting: @escaping @Sendable () -> Bool) {
+        let demuxers = pipeline.allElements.filter { $0.factoryName.map(Self.factories.contains) == true }
+        guard !demuxers.isEmpty else { return }
+        let watch = Task {
+            // How many looks in a row have found each of them held or ended.
+            var looks = Dictionary(uniqueKeysWithValues: demuxers.map { ($0, 0) })
+            while !looks.isEmpty {
+                try await Task.sleep(for: Self.interval)
+                guard isStarting() else { return }
+                let elements = pipeline.allElements
+                for (demuxer, count) in looks {
+                    looks[demuxer] = demuxer.givesNoMore(elements) ? count + 1 : 0
+                    guard count + 1 >= Self.requiredLooks, looks[demuxer] != 0 else { continue }
+                    looks[demuxer] = nil
+                    demuxer.emitNoMorePads()
+                }
+            }
+        }
+        self.watch.withLock { $0 = watch }
+    }
+
+    /// After a run. Any number of times.
+    func end() { watch.withLock { $0.take() }?.cancel() }
+}
+
+extension Element {
+    /// Whether at this moment its input has ended, or a queue inside or behind it takes nothing.
+    fileprivate func givesNoMore(_ elements: [Element]) -> Bool {
+        let inside = elements.filter { $0.ancestors.contains(self) }
+        return ([self] + inside).contains { element in
+            let outputs = element.pads.filter { $0.direction == .source && $0.isLinked }
+            guard !outputs.isEmpty else { return false }
+            let isDemuxer =
+                element == self
+                || element.factoryName.flatMap(ElementFactoryInfo.find)?.classification.contains("Demuxer") == true
+            if isDemuxer, outputs.allSatisfy(\.hasEnded) { return true }
+            return outputs.contains { pad in
+                guard let sink = pad.neighbour, sink.parent?.isQueue == true else { return false }
+                return sink.isTaking
+            }
+        }
+    }
+}

@@ -1,0 +1,89 @@
+import GStreamer
+import Testing
+
+@testable import MediaGraph
+
+/// Files whose name says another kind than what goes into them.
+@Suite struct FileKindTests {
+    private func check(_ text: String) throws -> [String] {
+        try Graph.diagnose(Description(text)).map { "\($0.severity): \($0.message); \($0.hint ?? "")" }
+    }
+
+    @Test(
+        "GR-2 a file whose name says another kind than its writer makes is a warning with both ways out",
+        arguments: [
+            (
+                "audiotestsrc ! wavenc ! filesink location=x.mp3",
+                "\"x.mp3\" will be a WAV file: wavenc writes one; "
+                    + "name it x.wav, or replace wavenc with lamemp3enc"
+            ),
+            (
+                "videotestsrc ! vp8enc ! webmmux name=m ! queue ! filesink location=a.b/x.MP4",
+                "\"a.b/x.MP4\" will be a WebM file: webmmux \"m\" writes one; "
+                    + "name it a.b/x.webm, or replace webmmux \"m\" with mp4mux"
+            ),
+            (
+                "videotestsrc ! video/x-raw,format=I420 ! x264enc ! h264parse ! filesink location=x.mp4",
+                "\"x.mp4\" won't be an MP4 file: x264enc outputs video/x-h264; put mp4mux before filesink"
+            ),
+            (
+                "audiotestsrc ! vorbisenc ! filesink location=x.mp3",
+                "\"x.mp3\" won't be an MP3 file: vorbisenc outputs audio/x-vorbis; "
+                    + "replace vorbisenc with lamemp3enc"
+            ),
+            (
+                "audiotestsrc ! filesink location=x.ogg",
+                "\"x.ogg\" won't be an Ogg file: audiotestsrc outputs audio/x-raw; "
+                    + "put an encoder and oggmux before filesink"
+            ),
+            (
+                "audiotestsrc ! avenc_aac ! filesink location=x.aac",
+                "avenc_aac outputs AAC without headers, so players can't open the file; "
+                    + "put `aacparse ! audio/mpeg,stream-format=adts` before filesink"
+            ),
+            (
+                "videotestsrc ! pngenc ! filesink location=x.png",
+                "\"x.png\" gets all pictures, one after another; viewers show only the first; to write one picture, set "
+                    + "num-buffers=1 on videotestsrc; to write one file per picture, use multifilesink location=x-%05d.png"
+            ),
+            (
+                "videotestsrc ! rawdatapipe handler=contactsheet options=location=x.mp4",
+                "contactsheet writes .png, so \"x.mp4\" won't be an MP4 file; write location=x.png"
+            ),
+        ])
+    func otherKind(text: String, expected: String) throws {
+        let found = try check(text).filter { !$0.contains("folder") }
+        #expect(found == ["warning: \(expected)"])
+    }
+
+    @Test(
+        "GR-2 a file of the kind that its name says, or of one that nobody knows, is fine",
+        arguments: [
+            "audiotestsrc ! wavenc ! filesink location=x.wav",
+            "audiotestsrc ! lamemp3enc ! filesink location=x.mp3",
+            "audiotestsrc ! avenc_aac ! aacparse ! audio/mpeg,stream-format=adts ! filesink location=x.aac",
+            "audiotestsrc ! opusenc ! oggmux ! filesink location=x.opus",
+            "videotestsrc ! video/x-raw,format=I420 ! x264enc ! h264parse ! mp4mux ! filesink location=x.mov",
+            "videotestsrc ! video/x-raw,format=I420 ! x264enc ! filesink location=x.h264",
+            "videotestsrc ! jpegenc ! filesink location=x.mjpeg", "videotestsrc ! filesink location=x.yuv",
+            "videotestsrc num-buffers=1 ! pngenc ! filesink location=x.png",
+            "videotestsrc ! pngenc snapshot=true ! filesink location=x.png",
+            "filesrc location=/dev/null ! decodebin ! pngenc ! filesink location=x.png",
+            "filesrc location=/dev/null ! filesink location=x.mkv",
+            "videotestsrc ! pngenc ! multifilesink location=x-%05d.png",
+            // The newest picture.
+            "videotestsrc ! jpegenc ! multifilesink location=x.jpg",
+            "videotestsrc ! vp8enc ! webmmux ! filesink location=x.mkv",
+            "videotestsrc ! rawdatapipe handler=y4m options=location=x.y4m",
+        ])
+    func sameKind(text: String) throws { #expect(try check(text) == []) }
+
+    @Test("GR-2 udpsink with an unknown host is a warning")
+    func unknownHost() {
+        let elements = Description("videotestsrc ! udpsink host=nosuch.example").elements()
+        let unknown = HostCheck { $0 == "nosuch.example" ? "unknown" : nil }.problems(among: elements)
+        #expect(unknown.map(\.message) == ["can't resolve the host name \"nosuch.example\": unknown"])
+        #expect(HostCheck { _ in nil }.problems(among: elements) == [])
+        #expect(HostCheck().problems(among: Description("videotestsrc ! udpsink host=127.0.0.1").elements()) == [])
+    }
+}

@@ -1,0 +1,54 @@
+import Foundation
+import GStreamer
+import Testing
+
+@testable import MediaGraph
+
+/// Quotes and filters where they can't stand: each is told once, with what to write.
+@Suite struct MisplacedTextTests {
+    private func check(_ text: String) throws -> [String] {
+        try Graph.diagnose(Description(text)).map { "\($0.range.column): \($0.message); \($0.hint ?? "")" }
+    }
+
+    @Test(
+        "GR-2 quotes that only a shell takes off are one error",
+        arguments: [
+            (
+                "videotestsrc ! 'video/x-raw(memory:NVMM), width=(int)1920, format=(string)NV12' ! fakesink",
+                "16: \"video/x-raw(memory:NVMM), width=(int)1920, format=(string)NV12\" is in quotes"
+            ),
+            (
+                "videotestsrc ! \"video/x-raw, width=(int)320\" ! fakesink",
+                "16: \"video/x-raw, width=(int)320\" is in quotes"
+            ),
+            ("\"videotestsrc ! fakesink\"", "1: the whole description is in quotes"),
+            ("'videotestsrc pattern=\"ball\" ! fakesink'\n", "1: the whole description is in quotes"),
+        ])
+    func quotes(text: String, expected: String) throws {
+        #expect(try check(text) == ["\(expected); remove the quotes: only a shell strips them"])
+    }
+
+    @Test(
+        "GR-2 a filter where an element belongs is one error with what to write",
+        arguments: [
+            (
+                "videotestsrc ! video/x-raw,width=320 ! video/x-raw,height=240 ! fakesink",
+                "40: two filters in a row: a link takes one; write them as one: video/x-raw,width=320,height=240"
+            ),
+            (
+                "videotestsrc ! video/x-raw,width=320 ! video/x-raw,width=640 ! fakesink",
+                "40: two filters in a row: a link takes one; remove one, or put a converter between them"
+            ),
+            (
+                "videotestsrc ! video/x-raw,width=320",
+                "16: a chain ends with the filter \"video/x-raw,width=320\"; put an element after it: "
+                    + "! video/x-raw,width=320 ! …"
+            ),
+            (
+                "video/x-raw,width=320 ! fakesink",
+                "1: a chain begins with the filter \"video/x-raw,width=320\"; put an element before it: "
+                    + "… ! video/x-raw,width=320"
+            ),
+        ])
+    func filters(text: String, expected: String) throws { #expect(try check(text) == [expected]) }
+}

@@ -1,0 +1,128 @@
+import Foundation
+import GStreamer
+import Testing
+
+@testable import MediaGraph
+
+/// Text that GStreamer takes and its author meant otherwise: each is told once, with what to write.
+@Suite struct TextSuggestionTests {
+    private func check(_ text: String) throws -> [String] {
+        try Graph.diagnose(Description(text)).map { "\($0.range.column): \($0.message); \($0.hint ?? "")" }
+    }
+
+    @Test(
+        "GR-2 a bit rate in another unit than the encoder's is reported with the number that was meant",
+        arguments: [
+            (
+                "video/x-raw,format=I420 ! x264enc bitrate=2000000",
+                "bitrate of x264enc is in kbit/s: this is 2 Gbit/s; for 2 Mbit/s write bitrate=2000"
+            ),
+            (
+                "video/x-raw,format=I420 ! x264enc bitrate=8000000",
+                "8000000 is out of range for bitrate of x264enc; it is in kbit/s: for 8 Mbit/s write bitrate=8000"
+            ),
+            (
+                "vp8enc target-bitrate=2500",
+                "target-bitrate of vp8enc is in bit/s: this is 2.5 kbit/s; for 2.5 Mbit/s write target-bitrate=2500000"
+            ),
+        ])
+    func bitRate(text: String, expected: String) throws {
+        let found = try check("videotestsrc ! \(text) ! fakesink")
+        #expect(found.count == 1 && found[0].hasSuffix(expected), "\(found)")
+    }
+
+    @Test(
+        "GR-2 a bit rate that people use is fine",
+        arguments: [
+            "video/x-raw,format=I420 ! x264enc bitrate=2048", "video/x-raw,format=I420 ! x264enc bitrate=300000",
+            "video/x-raw,format=I420 ! x264enc bitrate=8", "vp8enc target-bitrate=0", "vp8enc target-bitrate=64000",
+        ])
+    func bitRateFine(text: String) throws {
+        #expect(try check("videotestsrc ! \(text) ! fakesink") == [])
+    }
+
+    @Test("GR-2 a property that is given two values is a warning at the second")
+    func repeated() throws {
+        #expect(
+            try check("videotestsrc pattern=ball pattern=snow ! fakesink") == [
+                "27: property \"pattern\" is set twice, and only the last value counts; leave one of them out"
+            ])
+        #expect(try check("videotestsrc pattern=ball pattern=ball ! fakesink") == [])
+    }
+
+    @Test(
+        "GR-2 what a shell would take off or replace in a value is reported with what to write",
+        arguments: [
+            (
+                "filesrc location=$FILE ! fakesink",
+                "18: $FILE isn't expanded: a variable needs braces; write ${FILE}, and give FILE=… on the command line"
+            ),
+            (
+                "filesrc location=\"$HOME/a.mkv\" ! fakesink",
+                "18: $HOME isn't expanded: a variable needs braces; write ${HOME}, and give HOME=… on the command line"
+            ),
+            (
+                "filesrc location='a b' ! fakesink",
+                "18: the single quotes are part of the value of location; write location=\"a b\""
+            ),
+            (
+                "videotestsrc pattern='ball' ! fakesink",
+                "22: \"'ball'\" isn't a valid value for pattern of videotestsrc; write pattern=ball"
+            ),
+            ("$CAMERA ! fakesink", "1: unexpected \"$CAMERA\"; write the variable as ${CAMERA}"),
+        ])
+    func shellText(text: String, expected: String) throws { #expect(try check(text) == [expected]) }
+
+    @Test("GR-2 a dollar sign or a single quote in a text is fine")
+    func shellTextFine() throws {
+        #expect(
+            try check(#"videotestsrc ! textoverlay text="from $US 5, it's 'new'" ! fakesink"#)
+                .allSatisfy { !$0.contains("write") })
+    }
+
+    @Test("GR-2 a variable whose name differs only in case is reported as it is given")
+    func variableCase() {
+        let found = Description("filesrc location=${file} ! fakesink").diagnose(with: ["FILE": "x"])
+        #expect(found.map(\.hint) == ["it is given as FILE: write ${FILE}"])
+    }
+
+    @Test(
+        "GR-2 a file's name in the place of a URI is an error with the URI",
+        arguments: ["av.mp4", "file://av.mp4", "./av.mp4"])
+    func uri(value: String) throws {
+        let uri = URL(fileURLWithPath: "av.mp4").absoluteString
+        #expect(
+            try check("uridecodebin uri=\(value) ! fakesink") == [
+                "18: \"\(value)\" isn't a file URI; write uri=\(uri)"
+            ])
+    }
+
+    @Test("GR-2 a URI of a file, of a server or of a device is fine")
+    func uriFine() throws {
+        for uri in ["file:///dev/null", "file://localhost/dev/null", "https://a.example/av.mp4", "v4l2:///dev/video0"] {
+            #expect(try check("uridecodebin uri=\(uri) ! fakesink") == [])
+        }
+    }
+
+    @Test("GR-2 a file called - is a warning with the element for the standard stream")
+    func dash() throws {
+        #expect(
+            try check("videotestsrc ! filesink location=-") == [
+                "34: filesink writes a file called \"-\"; for standard output write fdsink"
+            ])
+        #expect(
+            try check("filesrc location=- ! fakesink") == [
+                "18: filesrc reads a file called \"-\"; for standard input write fdsrc"
+            ])
+        #expect(try check("videotestsrc ! rawdatapipe handler=y4m options=location=-") == [])
+    }
+
+    @Test("GR-2 one element that only passes on what it gets is an error: it would never end")
+    func alone() throws {
+        #expect(
+            try check("queue") == [
+                "1: queue by itself does nothing, and the graph would never end; "
+                    + "link a source before it and a sink after it: … ! queue ! …"
+            ])
+    }
+}

@@ -1,0 +1,64 @@
+import GStreamer
+import Testing
+
+@testable import MediaGraph
+
+/// Characters of web pages and word processors in the place of ASCII ones.
+@Suite struct TypographyTests {
+    init() throws { try Nodes.register() }
+
+    private func messages(_ text: String) -> [String] {
+        Description(text).diagnose(isComplete: true).filter { $0.severity == .error }
+            .map { "\($0.range.column) \($0.message): \($0.hint ?? "")" }
+    }
+
+    @Test("GR-2 in a variable's value they are what their writer meant")
+    func variable() {
+        for value in ["clip – one.mp4", "clip „x“ two.mp4", "l’été.mp4"] {
+            let found = Description("filesrc location=\"${FILE}\" ! fakesink").diagnose(
+                with: ["FILE": value], isComplete: true)
+            #expect(found.filter { $0.severity == .error } == [], "\(value)")
+        }
+    }
+
+    @Test(
+        "GR-2 a character of a web page is named, with the one to write, and nothing else is reported",
+        arguments: [
+            (
+                "videotestsrc\u{A0}num-buffers=1 ! fakesink",
+                ["13 there is a no-break space (U+00A0) here: write an ordinary space"]
+            ),
+            (
+                "videotestsrc num-buffers=1 ! \u{202F}fakesink",
+                ["30 there is a no-break space (U+202F) here: write an ordinary space"]
+            ),
+            (
+                "videotestsrc num-buffers=1\u{A0}! fakesink",
+                ["27 there is a no-break space (U+00A0) here: write an ordinary space"]
+            ),
+            (
+                "videotestsrc ! video/x-raw,width=320,\u{A0}height=240 ! fakesink",
+                ["38 there is a no-break space (U+00A0) here: write an ordinary space"]
+            ),
+            ("videotestsrc \u{FEFF}! fakesink", ["14 there is an invisible character (U+FEFF) here: delete it"]),
+            ("videotestsrc !\u{200B} fakesink", ["15 there is an invisible character (U+200B) here: delete it"]),
+            (
+                "filesrc location=“a.mp4” ! fakesink",
+                ["18 there is a typographic quote (U+201C) here: write \""]
+            ),
+            (
+                "videotestsrc num-buffers=–1 ! fakesink",
+                ["26 there is a typographic dash (U+2013) here: write -"]
+            ),
+        ])
+    func misplaced(text: String, told: [String]) { #expect(messages(text) == told) }
+
+    @Test(
+        "GR-2 in quotes and in the midst of a name they are what their writer meant",
+        arguments: [
+            "videotestsrc ! textoverlay text=\"l’été – “ça”\u{A0}!\" ! fakesink",
+            "fakesrc ! filesink location=/tmp/it’s–a\u{A0}film.bin", "fakesrc ! fakesink name=é",
+            #"fakesrc ! filesink location=clip\ –\ one.bin"#,
+        ])
+    func meant(text: String) { #expect(messages(text).filter { $0.contains("there is a") } == []) }
+}
