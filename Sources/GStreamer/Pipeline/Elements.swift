@@ -1,5 +1,31 @@
 import CGStreamer
 
+extension Pipeline {
+    /// Calls `body` with each element of the pipeline, at any depth, and later with each that is added, on the thread that adds it
+    /// (`deep-element-added`). Call it before the pipeline starts. The pipeline holds `body`.
+    public func onEachElement(_ body: @escaping @Sendable (Element) -> Void) {
+        for element in allElements { body(element) }
+        typealias Added =
+            @convention(c) (
+                UnsafeMutableRawPointer?, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?, gpointer?
+            ) -> Void
+        let added: Added = { _, _, element, watch in
+            Unmanaged<ElementWatch>.fromOpaque(watch!)._withUnsafeGuaranteedRef {
+                $0.body(Element(retaining: element!))
+            }
+        }
+        g_signal_connect_data(
+            raw, "deep-element-added", unsafeBitCast(added, to: GCallback.self),
+            Unmanaged.passRetained(ElementWatch(body)).toOpaque(),
+            { watch, _ in Unmanaged<ElementWatch>.fromOpaque(watch!).release() }, GConnectFlags(rawValue: 0))
+    }
+}
+
+private final class ElementWatch: Sendable {
+    let body: @Sendable (Element) -> Void
+    init(_ body: @escaping @Sendable (Element) -> Void) { self.body = body }
+}
+
 extension Element {
     /// Whether it holds other elements (`GstBin`).
     public var isBin: Bool {

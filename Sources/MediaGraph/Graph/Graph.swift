@@ -57,7 +57,10 @@ public final class Graph: Sendable {
         } catch {
             throw .description(DescriptionError(diagnostics: [expanded.diagnostic(forParseError: error.message)]))
         }
-        pipeline.pushesToWAVParsers()
+        pipeline.onEachElement { element in
+            element.disablePullOfWAV()
+            element.delayPullUntilPlugged()
+        }
         pipeline.onMessage { [weak self] message in self?.handle(message) }
     }
 
@@ -282,9 +285,6 @@ public final class Graph: Sendable {
 
     /// Ends the graph without waiting; whoever runs it or waits for its end goes on. Any thread, inside handlers too.
     public func requestStop() { finish(.stopped) }
-
-    /// Ends the graph by an error that no element has posted.
-    package func fail(_ reason: String) { finish(.failed(.unexplained(pipeline, reason))) }
 
     /// Runs what changes the states of the graph's elements, which blocks, between two changes of its own.
     func onControlQueue(_ body: @escaping @Sendable () throws(MediaGraphError) -> Void) async throws(MediaGraphError) {

@@ -17,8 +17,8 @@ public struct StarvedSink: Sendable, Hashable {
     public enum Cause: Sendable, Hashable {
         /// A `valve` with `drop=true` is upstream.
         case closedValve(String)
-        /// Two linked elements upstream have no format in common, and no element has posted an error for it: `decodebin` drops
-        /// one that comes while it starts the element (GStreamer 1.22). What each side gives and takes, in a sentence.
+        /// Two linked elements upstream have no format in common, and no error has been posted for it, as behind an
+        /// `errorignore`. What each side gives and takes, in a sentence.
         case formatConflict(String)
         /// The input of this upstream element isn't linked: no matching stream has appeared.
         case unlinkedInput(of: String)

@@ -106,10 +106,6 @@ struct GraphRun {
                 monitor.delayed(RunFailure(startingIn: elements, for: Self.startPatience), isStarting: true)
                 return
             }
-            // Nothing can mend it.
-            if let sink = starved.first(where: { if case .formatConflict = $0.cause { true } else { false } }) {
-                return graph.fail("\(sink)")
-            }
             // The others may wait for these.
             let permanent = starved.filter(\.isPermanent)
             for sink in permanent.isEmpty ? starved : permanent {

@@ -84,24 +84,6 @@ import Testing
         #expect(warning.element == "a" && warning.message?.hasPrefix(text) == true)
     }
 
-    @Test(
-        "GR-12 two elements without a common format end a graph that never plays, where no element has posted an error")
-    func formatConflict() throws {
-        let folder = TemporaryFolder()
-        let picture = folder.path("a.jpg")
-        let saved = try Program.run("run", "videotestsrc num-buffers=1 ! jpegenc ! filesink location=\(picture)")
-        #expect(saved.status == 0)
-        // Drops the error, as decodebin does while it starts an element.
-        let run = try Program.run(
-            "run", "--quiet",
-            "multifilesrc location=\(picture) loop=true caps=image/jpeg,framerate=30/1 "
-                + "! errorignore ignore-notnegotiated=true convert-to=ok ! jpegdec name=d ! videoconvert name=c "
-                + "! video/x-raw,width=64 ! fakesink name=a")
-        #expect(run.status == 1)
-        let text = "a hasn't received any data: d can't be linked to c: d gives width=320, c takes width=64"
-        #expect(run.errors.contains(text), "\(run.errors)")
-    }
-
     @Test("GR-3 --duration ends a graph that never starts, as a failure")
     func duration() throws {
         let folder = TemporaryFolder()

@@ -59,7 +59,6 @@ import Testing
         let folder = try TemporaryFolder()
         let picture = folder.file("a.jpg")
         try await Graph("videotestsrc num-buffers=1 ! jpegenc ! filesink location=\(picture)").run()
-        // What `decodebin` does with an error that comes while it starts the element: it drops it.
         let graph = try Graph(
             "multifilesrc location=\(picture) loop=true caps=image/jpeg,framerate=30/1 "
                 + "! errorignore ignore-notnegotiated=true convert-to=ok ! jpegdec name=d ! videoconvert name=c "

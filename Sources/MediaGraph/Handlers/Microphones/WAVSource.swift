@@ -118,7 +118,7 @@ private final class WAVFile: @unchecked Sendable {
             self?.fail(report.error.message)
         }
         pipeline.element(named: "converter")?.staticPad("sink")?.setTap(FormatCheck { [weak self] in self?.fail($0) })
-        pipeline.pushesToWAVParsers()
+        pipeline.onEachElement { $0.disablePullOfWAV() }
         pipeline.setState(.playing)
     }
 
