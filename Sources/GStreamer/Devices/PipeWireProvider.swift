@@ -17,11 +17,11 @@ public enum PipeWireProvider {
 
         /// `nil` where there is none, or only what one that was killed has left.
         static var current: Socket? {
-            var status = stat()
-            guard let path = socketPath, stat(path, &status) == 0, !LocalSocket.isAbandoned(path, isStream: true) else {
-                return nil
+            for path in socketPaths {
+                var status = stat()
+                if stat(path, &status) == 0, !LocalSocket.isAbandoned(path, isStream: true) { return Socket(status) }
             }
-            return Socket(status)
+            return nil
         }
 
         private init(_ status: stat) {
@@ -30,13 +30,19 @@ public enum PipeWireProvider {
         }
     }
 
-    /// Where clients of this process find their server; `nil` where the environment doesn't say.
-    public static var socketPath: String? {
+    /// Where clients of this process look for their server, in this order (PipeWire's module-protocol-native).
+    public static var socketPaths: [String] {
         func value(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
-        let name = value("PIPEWIRE_REMOTE") ?? "pipewire-0"
-        if name.hasPrefix("/") { return name }
-        return (value("PIPEWIRE_RUNTIME_DIR") ?? value("XDG_RUNTIME_DIR")).map { "\($0)/\(name)" }
+        let remote = value("PIPEWIRE_REMOTE") ?? ""
+        let name = remote.isEmpty ? "pipewire-0" : remote
+        if name.hasPrefix("/") { return [name] }
+        let folder = value("PIPEWIRE_RUNTIME_DIR") ?? value("XDG_RUNTIME_DIR") ?? value("USERPROFILE")
+        return [folder, "/run/pipewire"].compactMap { $0.map { "\($0)/\(name)" } }
     }
+
+    /// Without a server the provider isn't to be started: when its connection fails, 0.3.65 destroys the context in which the
+    /// thread that it has just started may still be running.
+    static var isServerThere: Bool { Socket.current != nil }
 
     /// The server whose provider is kept: starts are counted, and one of them is this one's.
     private static let kept = Mutex<Socket?>(nil)

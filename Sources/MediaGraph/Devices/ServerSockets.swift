@@ -51,7 +51,7 @@ package enum ServerSockets {
                 ?? (server.hasPrefix("/") ? String(server) : nil)
         }
         let pulse = named ?? ["\(folder)/native"]
-        let pipeWire = PipeWireProvider.socketPath.map { [$0] } ?? []
-        return pulse.map { ("pulsedeviceprovider", $0) } + pipeWire.map { ("pipewiredeviceprovider", $0) }
+        return pulse.map { ("pulsedeviceprovider", $0) }
+            + PipeWireProvider.socketPaths.map { ("pipewiredeviceprovider", $0) }
     }()
 }
