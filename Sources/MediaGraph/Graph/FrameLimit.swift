@@ -1,5 +1,12 @@
 import GStreamer
 
+/// An end after so many frames that hasn't come yet.
+struct FrameLimit: Sendable {
+    /// The name of the element that counts.
+    let element: String
+    let count: UInt64
+}
+
 extension Graph {
     /// Ends the graph after exactly so many frames have come in at one place: the first `rawdatapipe` of the description,
     /// or else its first sink, or what encodes for that sink. That place gets end-of-stream behind the last of them and
@@ -13,7 +20,9 @@ extension Graph {
         guard let (element, pad) = countingPlace else {
             throw .wrongUsage("nothing counts frames: the graph has neither a rawdatapipe nor a sink")
         }
+        frameLimit.withLock { $0 = FrameLimit(element: element.name, count: count) }
         pad.endStream(afterBuffers: count) { [weak self] end in
+            self?.frameLimit.withLock { $0 = nil }
             // Before the last frame goes on: with it, a muxer may take the sound of what follows.
             if let end { self?.leaveOut(from: end) }
         } didEnd: { [weak self] in

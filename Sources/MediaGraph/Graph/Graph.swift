@@ -27,6 +27,7 @@ public final class Graph: Sendable {
     private let emptyContainers = EmptyContainers()
     let streamWatch = StreamWatch()
     let mediaRange = GraphMediaRange()
+    let frameLimit = Mutex<FrameLimit?>(nil)
     private let screens = ScreenCaptures()
     private let screenLosses: ScreenLosses
     /// It is live: each sink plays as soon as it has its first buffer.

@@ -133,6 +133,19 @@ extension Pad {
         }
     }
 
+    /// The pad of a muxer that this source pad's data goes into, through elements with one output.
+    var muxerInput: Pad? {
+        var outputs = [self]
+        var seen: Set<Pad> = []
+        while outputs.count == 1, seen.insert(outputs[0]).inserted,
+            let input = outputs[0].neighbour, let receiver = input.parent
+        {
+            if receiver.isMuxer { return input }
+            outputs = receiver.pads.filter { $0.direction == .source }
+        }
+        return nil
+    }
+
     /// The sink pad that this source pad feeds: an element's, or that of a bin which is one for its users.
     fileprivate var receiver: Pad? {
         guard let peer, let owner = peer.parent else { return neighbour }
@@ -146,17 +159,10 @@ extension Element {
         return templates.filter { $0.direction == .sink }
     }
 
-    /// The pad of a muxer that this element's data goes into, through elements with one way out.
+    /// The pad of a muxer that this element's only output goes into.
     fileprivate var muxerInput: Pad? {
-        var element = self
-        var seen: Set<Element> = []
-        while seen.insert(element).inserted {
-            let outputs = element.pads.filter { $0.direction == .source }
-            guard outputs.count == 1, let next = outputs[0].neighbour, let receiver = next.parent else { return nil }
-            if receiver.isMuxer { return next }
-            element = receiver
-        }
-        return nil
+        let outputs = pads.filter { $0.direction == .source }
+        return outputs.count == 1 ? outputs[0].muxerInput : nil
     }
 
     /// Takes an input away from a muxer, before any stream has begun there.

@@ -11,6 +11,10 @@ public enum StreamLoss: Sendable, Hashable, CustomStringConvertible {
     /// An encoder or muxer dropped the stream's orientation tag (`image-orientation`) and wrote its pictures as they lie, so
     /// players won't show them upright.
     case lostOrientation(writer: String, VideoOrientation)
+    /// A decoding bin's audio isn't linked, and its video is all that a muxer has received.
+    case unusedAudio(source: String, muxer: String)
+    /// The streams ended before the graph's limit (``Graph/endAfter(frames:)``): fewer frames came in at this element.
+    case fewerFrames(at: String, limit: UInt64)
 
     public var description: String {
         switch self {
@@ -24,6 +28,11 @@ public enum StreamLoss: Sendable, Hashable, CustomStringConvertible {
         case .lostOrientation(let writer, let orientation):
             "\(writer) dropped the pictures' orientation (\(orientation.tag)), so players won't show them upright; "
                 + "put the element upright before the encoder"
+        case .fewerFrames(let element, let limit):
+            "the streams ended before \(limit) frames had come in at \(element)"
+        case .unusedAudio(let source, let muxer):
+            "the audio of \(source) isn't linked, so \(muxer) wrote none; encode it and link it to \(muxer), or link it to "
+                + "fakesink if you don't want it"
         }
     }
 
@@ -37,15 +46,44 @@ public enum StreamLoss: Sendable, Hashable, CustomStringConvertible {
 extension Graph {
     /// What has come to nothing so far. Ask when the graph has ended, before it is stopped.
     public var streamLosses: [StreamLoss] {
-        let losses = streamWatch.losses(of: pipeline) { owner(of: $0).name } + lostOrientations
+        let losses = streamWatch.losses(of: pipeline) { owner(of: $0).name } + lostOrientations + unusedAudio
         // Who asks for a part, or for the end, asks for less than the input has.
-        let isWhole = mediaRange.current == nil && state.withLock { $0.hasPlayedWhole }
-        return isWhole ? losses + streamWatch.truncations(of: pipeline) : losses
+        guard mediaRange.current == nil, state.withLock({ $0.hasPlayedWhole }) else { return losses }
+        let limit = frameLimit.withLock { $0 }.map { StreamLoss.fewerFrames(at: $0.element, limit: $0.count) }
+        return losses + [limit].compactMap(\.self) + streamWatch.truncations(of: pipeline)
     }
 
     private var lostOrientations: [StreamLoss] {
         pipeline.allElements.compactMap { element in
             element.writtenOrientation.map { .lostOrientation(writer: owner(of: element).name, $0) }
+        }
+    }
+}
+
+extension Graph {
+    private var unusedAudio: [StreamLoss] {
+        pipeline.allElements.compactMap { source in
+            guard source.isBin, source.isDecoder, owner(of: source) == source else { return nil }
+            let outputs = source.pads.filter { $0.direction == .source }
+            let used = outputs.filter(\.isLinked)
+            guard used.count == 1, !used[0].carriesAudio, outputs.contains(where: \.carriesAudio),
+                let muxer = used[0].muxerInput?.parent, muxer.takesAudio,
+                muxer.pads.count(where: { $0.direction == .sink && $0.isLinked }) == 1
+            else { return nil }
+            return .unusedAudio(source: source.name, muxer: owner(of: muxer).name)
+        }
+    }
+}
+
+extension Pad {
+    fileprivate var carriesAudio: Bool { currentCaps?.mediaTypes.contains { $0.hasPrefix("audio/") } == true }
+}
+
+extension Element {
+    fileprivate var takesAudio: Bool {
+        let templates = factoryName.flatMap(ElementFactoryInfo.find)?.padTemplates ?? []
+        return templates.contains { template in
+            template.direction == .sink && template.caps.mediaTypes.contains { $0.hasPrefix("audio/") }
         }
     }
 }

@@ -273,4 +273,25 @@ import Testing
                 + "! matroskamux name=m ! filesink location=\(movie)")
         #expect(found == [.lostOrientation(writer: "m", rotated)])
     }
+
+    @Test("GR-13 audio of a decoding bin that a new file lacks is reported")
+    func unusedAudio() async throws {
+        let (both, copy) = (folder.file("both.mkv"), folder.file("copy.mkv"))
+        try await Graph(
+            """
+            matroskamux name=m ! filesink location=\(both) videotestsrc num-buffers=5 ! vp8enc ! queue ! m. \
+            audiotestsrc num-buffers=5 ! opusenc ! queue ! m.
+            """
+        ).run()
+        let pictures = "videoconvert ! vp8enc ! matroskamux name=m ! filesink location=\(copy)"
+        for decoder in ["filesrc location=\(both) ! decodebin name=d", "uridecodebin name=d uri=file://\(both)"] {
+            #expect(try await losses("\(decoder) ! \(pictures)") == [.unusedAudio(source: "d", muxer: "m")])
+            // It is linked on purpose, muxed, or nothing else is wanted.
+            #expect(try await losses("\(decoder) ! \(pictures) d. ! fakesink") == [])
+            #expect(try await losses("\(decoder) ! \(pictures) d. ! audioconvert ! opusenc ! m.") == [])
+            #expect(try await losses("\(decoder) ! videoconvert ! fakesink") == [])
+            let sound = "d. ! audioconvert ! opusenc ! matroskamux ! filesink location=\(copy)"
+            #expect(try await losses("\(decoder) \(sound)") == [])
+        }
+    }
 }
