@@ -46,6 +46,7 @@ struct MediaGraphCommand: AsyncParsableCommand {
         var text = fullMessage(for: error)
         // As everything else here says it.
         if text.hasPrefix("Error: ") { text = "e" + text.dropFirst() }
+        text = LaunchOptions.explained(text)
         if !text.isEmpty {
             StandardStreams.write(text + "\n", to: code.isSuccess ? .standardOutput : .standardError)
         }
@@ -79,11 +80,18 @@ struct MediaGraphCommand: AsyncParsableCommand {
             guard !flags.contains(word), let near = NearestName.find(word, among: flags) else { return }
             throw ValidationError("there is no option \"\(word)\"; did you mean \"\(near)\"?")
         }
-        let isDescription = DescriptionInput.fileExists(word) || DescriptionInput.looksLikeFile(word)
-        let hint =
-            NearestName.find(word, among: known).map { "did you mean \"\($0)\"?" }
-            ?? (isDescription ? "mediagraph run \(word) runs it" : "there are \(known.joined(separator: ", "))")
-        throw ValidationError("there is no command \"\(word)\"; \(hint)")
+        throw ValidationError("there is no command \"\(word)\"; \(subcommandHint(word, known))")
+    }
+
+    private static func subcommandHint(_ word: String, _ known: [String]) -> String {
+        if let near = NearestName.find(word, among: known) { return "did you mean \"\(near)\"?" }
+        if DescriptionInput.fileExists(word) || DescriptionInput.looksLikeFile(word) {
+            return "mediagraph run \(word) runs it"
+        }
+        let isElement =
+            word.contains(" ! ") || Nodes.factoryNames.contains(word) || ElementFactoryInfo.find(word) != nil
+        return isElement
+            ? "to run a description, write mediagraph run before it" : "there are \(known.joined(separator: ", "))"
     }
 }
 

@@ -22,6 +22,15 @@ import Testing
         "GR-4 a mistyped command is answered with the nearest, and a description with how it is run",
         arguments: [
             ("rnu x", "there is no command \"rnu\"; did you mean \"run\"?"),
+            (
+                "videotestsrc ! fakesink",
+                "there is no command \"videotestsrc\"; to run a description, write mediagraph run before it"
+            ),
+            (
+                "run -e videotestsrc ! fakesink",
+                "Unknown option '-e'; leave it out: Ctrl-C ends the streams and finishes files"
+            ),
+            ("run -v x", "Unknown option '-v'; use --messages; `mediagraph graph` shows the formats of all links"),
             ("help chekc", "there is no command \"chekc\"; did you mean \"check\"?"),
             ("call.pipeline", "there is no command \"call.pipeline\"; mediagraph run call.pipeline runs it"),
             (

@@ -24,6 +24,11 @@ package enum NearestName {
         return best?.name
     }
 
+    /// How many typing mistakes turn one name into the other.
+    static func mistakes(_ a: String, _ b: String) -> Int {
+        distance(Array(a.lowercased().unicodeScalars), Array(b.lowercased().unicodeScalars))
+    }
+
     /// Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`.
     static func distance(_ a: [Unicode.Scalar], _ b: [Unicode.Scalar]) -> Int {
         if a.isEmpty || b.isEmpty { return a.count + b.count }

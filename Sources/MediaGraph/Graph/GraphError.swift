@@ -63,6 +63,13 @@ public struct ElementFailure: Error, Sendable, CustomStringConvertible {
 
     /// What the error is about, where its text doesn't say so: ` (reading notes.txt)`.
     private static func places(of message: Message, _ error: GLibError, _ debug: String) -> String {
+        // GST_RESOURCE_ERROR_NOT_FOUND
+        if error.domain == "gst-resource-error-quark", error.code == 3, let element = message.source, !element.isSink,
+            let file = try? element.property("location", as: String.self), debug.contains("No such file"),
+            let near = FileCheck.nearest(to: file)
+        {
+            return " (did you mean \(near)?)"
+        }
         // GST_RESOURCE_ERROR_READ to SYNC, and NO_SPACE_LEFT.
         if error.domain == "gst-resource-error-quark", [9, 10, 11, 12, 14].contains(error.code),
             let element = message.source,

@@ -29,7 +29,7 @@ public enum StreamLoss: Sendable, Hashable, CustomStringConvertible {
             "\(writer) dropped the pictures' orientation (\(orientation.tag)), so players won't show them upright; "
                 + "put the element upright before the encoder"
         case .fewerFrames(let element, let limit):
-            "the streams ended before \(limit) frames had come in at \(element)"
+            "the streams ended before \(element) had received \(limit) frames"
         case .unusedAudio(let source, let muxer):
             "the audio of \(source) isn't linked, so \(muxer) wrote none; encode it and link it to \(muxer), or link it to "
                 + "fakesink if you don't want it"

@@ -114,6 +114,26 @@ import Testing
         #expect(end.nodes?.first { $0.name == "frames" }?.frames == UInt64(count))
     }
 
+    @Test("GR-13 run --frames warns where the streams end before that")
+    func tooFewFrames() throws {
+        let run = try Program.run("run", "--frames", "10", "videotestsrc num-buffers=9 ! fakesink")
+        #expect(run.status == 0)
+        #expect(
+            run.errors.contains("warning: the streams ended before fakesink0 had received 10 frames"), "\(run.errors)"
+        )
+        let whole = try Program.run("run", "--frames", "9", "videotestsrc num-buffers=9 ! fakesink")
+        #expect(!whole.errors.contains("warning"), "\(whole.errors)")
+    }
+
+    @Test("GR-3 a missing input file is answered with the one of nearly that name")
+    func nearlyThere() throws {
+        let folder = TemporaryFolder()
+        try Data("x".utf8).write(to: URL(filePath: folder.path("notes.txt")))
+        let run = try Program.run("run", "filesrc location=\(folder.path("nots.txt")) ! fakesink")
+        #expect(run.status == 1)
+        #expect(run.errors.contains("(did you mean \(folder.path("notes.txt"))?)"), "\(run.errors)")
+    }
+
     @Test("GR-3 run --frames counts at the first sink where there is no pipe, in lists of buffers too")
     func framesAtSink() throws {
         let run = try Program.run("run", "--json", "--frames", "37", "audiotestsrc ! rtpL16pay mtu=200 ! fakesink")

@@ -26,6 +26,10 @@ import Testing
             ("video/x-raw,interlace-mode=interleaved", "video/x-raw,interlace-mode=progressive", "deinterlace"),
             ("video/x-raw,views=1", "video/x-raw,views=2", nil), ("audio/x-raw", "video/x-raw", nil),
             ("video/x-h264,width=8", "video/x-h264,width=9", nil),
+            ("video/x-raw;video/x-bayer", "audio/mpeg;video/x-h264;video/x-vp8;text/x-raw", "x264enc"),
+            ("video/x-raw", "video/x-vp8;audio/x-vorbis", "vp8enc"),
+            ("audio/x-raw", "audio/x-opus;video/x-vp8", "opusenc"), ("video/x-raw", "video/x-h264", nil),
+            ("audio/x-raw", "video/x-h264;video/x-vp8", nil), ("video/x-raw", "application/x-rtp", nil),
         ])
     func remedies(given: String, taken: String, remedy: String?) throws {
         let conflict = FormatConflict(

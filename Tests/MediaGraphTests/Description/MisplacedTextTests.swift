@@ -29,6 +29,33 @@ import Testing
     }
 
     @Test(
+        "GR-2 what only a shell understands is one error that says where it goes",
+        arguments: [
+            (
+                #"videotestsrc ! video/x-raw,format=\(string\)I420 ! fakesink"#,
+                #"16: these aren't caps: "video/x-raw,format=\(string\)I420"; "#
+                    + "inside quotes, write parentheses without backslashes: video/x-raw,format=(string)I420"
+            ),
+            (
+                #"videotestsrc \! fakesink"#,
+                #"14: unexpected "\"; inside quotes, leave out the backslashes that a shell needs outside of them"#
+            ),
+            (
+                "videotestsrc ! fakesink | tee log",
+                "25: unexpected \"|\"; elements are linked with !; a shell's pipe can't be part of a description"
+            ),
+            (
+                "videotestsrc ! fakesink > log.txt 2>&1",
+                "25: unexpected \">\"; it is for a shell, and can't be part of a description"
+            ),
+            (
+                "videotestsrc ! fakesink && echo done",
+                "25: unexpected \"&&\"; it is for a shell, and can't be part of a description"
+            ),
+        ])
+    func shell(text: String, expected: String) throws { #expect(try check(text) == [expected]) }
+
+    @Test(
         "GR-2 a filter where an element belongs is one error with what to write",
         arguments: [
             (

@@ -32,6 +32,38 @@ import Testing
     }
 
     @Test(
+        "GR-2 a number with a unit is answered with the number in the property's own",
+        arguments: [
+            ("queue max-size-time=2s", "it is in nanoseconds: write 2000000000"),
+            ("queue max-size-time=1.5ms", "it is in nanoseconds: write 1500000"),
+            ("rtpjitterbuffer latency=1s", "it is in milliseconds: write 1000"),
+            ("queue max-size-bytes=64k", "did you mean 64000?"),
+            ("videorate max-rate=30s", "an integer from 1 to 2147483647"),
+            ("video/x-raw,format=I420 ! x264enc bitrate=2000k", "did you mean 2000?"),
+            ("videocrop top=1s", "an integer from -1 to 2147483647"),
+        ])
+    func unit(text: String, hint: String) throws {
+        let found = try check("videotestsrc ! \(text) ! fakesink").filter { $0.contains("isn't a valid value") }
+        #expect(found.count == 1 && found[0].hasSuffix("; \(hint)"), "\(found)")
+    }
+
+    @Test(
+        "GR-2 RP-1 a size in pixels is answered with the resolution that was meant",
+        arguments: [("360", "360p"), ("640x360", "360p"), ("1080P", "1080p")])
+    func resolution(text: String, meant: String) throws {
+        let found = try check("videotestsrc ! rawdatapipe handler=count resolution=\(text)")
+        #expect(found.count == 1 && found[0].hasSuffix("; did you mean \"\(meant)\"?"), "\(found)")
+    }
+
+    @Test(
+        "GR-2 an unknown element is answered with the one that is meant",
+        arguments: [("mp3enc", "lamemp3enc"), ("x246enc", "x264enc"), ("vidoetestsrc", "videotestsrc")])
+    func element(text: String, meant: String) throws {
+        let found = try check("audiotestsrc ! \(text) ! fakesink")
+        #expect(found.first?.hasSuffix("no element \"\(text)\"; did you mean \"\(meant)\"?") == true, "\(found)")
+    }
+
+    @Test(
         "GR-2 a bit rate that people use is fine",
         arguments: [
             "video/x-raw,format=I420 ! x264enc bitrate=2048", "video/x-raw,format=I420 ! x264enc bitrate=300000",

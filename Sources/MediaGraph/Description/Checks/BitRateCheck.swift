@@ -41,6 +41,8 @@ enum BitRateCheck {
         return "it is in \(unit.name): for \(text(bits)) write \(info.name)=\(Int(bits / 1000))"
     }
 
+    static func isInKilobits(_ info: PropertyInfo) -> Bool { unit(of: info)?.bits == 1000 }
+
     private static func unit(of info: PropertyInfo) -> (name: String, bits: Double)? {
         guard info.name.hasSuffix("bitrate") else { return nil }
         let blurb = info.blurb.lowercased()

@@ -58,9 +58,18 @@ enum ElementCheck {
                 HandlerRegistry.shared.handlers(kind).contains { $0.name == name }
             }
             if let node { return Finding(message: message, hint: "it is a handler: \(node.node) handler=\(name)") }
-            let near = NearestName.find(name, among: ElementFactoryInfo.allNames)
-            return Finding(message: message, hint: near.map { "did you mean \"\($0)\"?" })
+            return Finding(message: message, hint: similar(to: name).map { "did you mean \"\($0)\"?" })
         }
+    }
+
+    /// Of `mp3enc` it is `lamemp3enc` rather than `vp8enc`.
+    private static func similar(to name: String) -> String? {
+        let names = ElementFactoryInfo.allNames
+        let near = NearestName.find(name, among: names)
+        if let near, NearestName.mistakes(name, near) < 2 { return near }
+        guard name.count > 5, ["enc", "dec"].contains(where: name.hasSuffix) else { return near }
+        let longer = names.filter { $0.hasSuffix(name) }
+        return longer.min { ($0.count, $0) < ($1.count, $1) } ?? near
     }
 
     private static func uriProblem(_ element: ParsedElement, _ direction: ParsedLink.Direction) -> Problem? {

@@ -33,6 +33,21 @@ struct FileKind: Equatable {
     /// Whether it holds what encoders make.
     var isContainer: Bool { element.hasSuffix("mux") }
 
+    /// The element that takes its streams out of it.
+    var demuxer: String? {
+        switch element {
+        case "mp4mux": "qtdemux"
+        case "webmmux", "matroskamux": "matroskademux"
+        case "oggmux": "oggdemux"
+        case "avimux": "avidemux"
+        case "flvmux": "flvdemux"
+        case "mpegtsmux": "tsdemux"
+        default: nil
+        }
+    }
+
+    static let demuxers = Set(all.compactMap(\.demuxer))
+
     /// By the name's ending.
     static func of(_ path: String) -> FileKind? {
         let ending = ending(of: path)

@@ -1,15 +1,20 @@
 import GStreamer
 
 /// What goes into a file whose name says another kind, or that no player opens: `wavenc ! filesink location=x.mp3`, an encoder
-/// without a muxer, pictures one behind the other. GStreamer writes whatever comes.
+/// without a muxer, pictures one behind the other. GStreamer writes whatever comes. And files that are read by what takes
+/// another kind: `filesrc location=x.mp4 ! h264parse`.
 enum FileKindCheck {
     static func problems(in context: CheckContext) -> [Problem] {
         context.factories.sorted { $0.key < $1.key }.compactMap { index, factory in
             guard let location = context.parsed.elements[index].properties.last(where: { $0.name == "location" }),
                 !location.isUnknown
             else { return nil }
-            guard factory.name == "filesink" else { return nil }
-            let text = Writer(before: index, context).flatMap { problem($0, location.value, context) }
+            let text: Text? =
+                switch factory.name {
+                case "filesink": Writer(before: index, context).flatMap { problem($0, location.value, context) }
+                case "filesrc": readingProblem(index, location.value, context)
+                default: nil
+                }
             return text.map {
                 Problem(
                     place: .expanded(location.valueRange), severity: .warning, message: $0.message, hint: $0.hint)
@@ -44,6 +49,31 @@ enum FileKindCheck {
             "\"\(path)\" will be \(other.name) file: \(writer.label) writes one",
             "name it \(FileKind.renamed(path, to: other.endings[0])), or replace \(writer.label) with "
                 + kind.element
+        )
+    }
+
+    /// A parser or decoder that gets a container, or the demuxer of another one.
+    private static func readingProblem(_ source: Int, _ path: String, _ context: CheckContext) -> Text? {
+        let links = context.links(from: source)
+        guard let kind = FileKind.of(path), let demuxer = kind.demuxer, links.count == 1, links[0].filter == nil,
+            let reader = context.element(of: links[0].sink), let factory = context.factories[reader], !factory.isBin
+        else { return nil }
+        let inputs = factory.padTemplates.filter { $0.direction == .sink }.map(\.caps)
+        let types = inputs.flatMap(\.mediaTypes)
+        guard !inputs.isEmpty, inputs.allSatisfy({ !$0.isAny }), Set(types).isDisjoint(with: kind.types) else {
+            return nil
+        }
+        let label = context.label(reader)
+        let hint: String
+        if FileKind.demuxers.contains(factory.name) {
+            hint = "replace \(label) with \(demuxer)"
+        } else if ["Parser", "Decoder"].contains(where: factory.classification.contains) {
+            hint = "put \(demuxer) before \(label)"
+        } else {
+            return nil
+        }
+        return (
+            "by its name \"\(path)\" is \(kind.name) file, but \(label) takes \(FormatConflict.list(types))", hint
         )
     }
 

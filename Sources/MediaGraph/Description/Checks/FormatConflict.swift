@@ -60,7 +60,7 @@ struct FormatConflict {
     /// Both sides, by the fields that differ where the media types agree.
     static func difference(_ a: Caps, _ b: Caps, _ aDoes: String, _ bDoes: String) -> String {
         let conflicts = a.conflicts(with: b)
-        guard !conflicts.isEmpty else { return "\(aDoes) \(types(a)), \(bDoes) \(types(b))" }
+        guard !conflicts.isEmpty else { return "\(aDoes) \(types(a)), \(bDoes) \(types(b, like: a))" }
         let mine = conflicts.map { "\($0.field)=\(short($0.values))" }.joined(separator: ",")
         let theirs = conflicts.map { "\($0.field)=\(short($0.otherValues))" }.joined(separator: ",")
         return "\(aDoes) \(mine), \(bDoes) \(theirs)"
@@ -79,7 +79,26 @@ struct FormatConflict {
         ],
     ]
 
+    /// The encoders to put before a muxer, which takes several types and none of them raw; the usual ones first.
+    private static let encoders = [
+        "video": ["x264enc", "vp8enc", "theoraenc", "jpegenc"],
+        "audio": ["avenc_aac", "opusenc", "vorbisenc", "lamemp3enc"],
+    ]
+
+    private static func encoder(from given: Caps, to taken: Caps) -> String? {
+        guard let kind = encoders.keys.first(where: { given.mediaTypes.contains("\($0)/x-raw") }),
+            given.mediaTypes.allSatisfy({ $0.hasPrefix("\(kind)/") }), taken.mediaTypes.count > 1,
+            !taken.mediaTypes.contains("\(kind)/x-raw")
+        else { return nil }
+        return encoders[kind]?.first { name in
+            ElementFactoryInfo.find(name)?.padTemplates.contains {
+                $0.direction == .source && $0.caps.canIntersect(taken)
+            } ?? false
+        }
+    }
+
     private static func remedy(_ given: Caps, _ taken: Caps) -> String? {
+        if let encoder = encoder(from: given, to: taken) { return encoder }
         guard let type = given.mediaTypes.first, Set(given.mediaTypes + taken.mediaTypes) == [type] else { return nil }
         let conflicts = given.conflicts(with: taken)
         let elements = conflicts.compactMap { converters[type]?[$0.field] }
@@ -92,7 +111,12 @@ struct FormatConflict {
         return converts ? Set(elements).sorted().joined(separator: " ! ") : nil
     }
 
-    private static func types(_ caps: Caps) -> String { list(caps.mediaTypes) }
+    /// Those of the kind of `other` first, because a list is cut short.
+    private static func types(_ caps: Caps, like other: Caps? = nil) -> String {
+        let kinds = Set((other?.mediaTypes ?? []).compactMap { $0.split(separator: "/").first })
+        let isAlike = { (type: String) in type.split(separator: "/").first.map(kinds.contains) ?? false }
+        return list(caps.mediaTypes.filter(isAlike) + caps.mediaTypes.filter { !isAlike($0) })
+    }
 
     static func list(_ types: [String]) -> String {
         types.isEmpty ? "nothing" : types.prefix(4).joined(separator: ", ") + (types.count > 4 ? ", …" : "")

@@ -46,7 +46,11 @@ struct LinkCheck {
             do {
                 filter = try Caps(checking: text.text)
             } catch {
-                let usual = "caps are written video/x-raw,width=320,height=240"
+                let unescaped = text.text.replacing(/\\([()])/) { String($0.1) }
+                let usual =
+                    unescaped != text.text
+                    ? "inside quotes, write parentheses without backslashes: \(unescaped)"
+                    : "caps are written video/x-raw,width=320,height=240"
                 let hint = if case .misread(let reason) = error { reason } else { usual }
                 return report(text.range, "these aren't caps: \"\(text.text)\"", hint, true)
             }

@@ -28,6 +28,38 @@ enum NumberSuggestion {
         return last.0 > 0 ? "\(last.0)/\(last.1)" : nil
     }
 
+    /// `48k`.
+    static func thousands(_ text: String) -> String? {
+        text.lowercased().hasSuffix("k") ? integer(text) : nil
+    }
+
+    /// The number before a `k`.
+    static func beforeK(_ text: String) -> String? {
+        text.lowercased().hasSuffix("k") ? integer(String(text.dropLast())) : nil
+    }
+
+    /// For a time with its unit (`2s`, `200ms`) the number in the unit that a property's blurb names.
+    static func time(_ text: String, _ blurb: String) -> (value: String, unit: String)? {
+        let lengths = ["ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9, "sec": 1e9, "min": 60e9]
+        let pattern = /\s*([0-9]+(?:\.[0-9]+)?)\s*(ns|us|µs|ms|s|sec|min)\s*/.ignoresCase()
+        guard let match = text.wholeMatch(of: pattern), let number = Double(match.1),
+            let length = lengths[match.2.lowercased()], let unit = unit(in: blurb)
+        else { return nil }
+        let value = number * length / unit.nanoseconds
+        guard value == value.rounded(), value < 1e18 else { return nil }
+        return ("\(Int(value))", unit.name)
+    }
+
+    private static func unit(in blurb: String) -> (name: String, nanoseconds: Double)? {
+        let units: [(Regex<Substring>, String, Double)] = [
+            (/nanosec\w*|\bns\b/, "nanoseconds", 1), (/microsec\w*|\bus\b|\busec\b/, "microseconds", 1e3),
+            (/millisec\w*|\bms\b|\bmsec\b/, "milliseconds", 1e6), (/\bseconds?\b/, "seconds", 1e9),
+        ]
+        let text = blurb.lowercased()
+        if text.contains("per sec") { return nil }
+        return units.first { text.contains($0.0) }.map { ($0.1, $0.2) }
+    }
+
     static func integer(_ text: String) -> String? {
         let pattern = /\s*([0-9]+(?:\.[0-9]+)?)\s*(k)?\s*(?:hz|px)?\s*/.ignoresCase()
         guard let match = text.wholeMatch(of: pattern), let number = Double(match.1) else { return nil }

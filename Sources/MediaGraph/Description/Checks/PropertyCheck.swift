@@ -77,11 +77,24 @@ enum PropertyCheck {
         {
             return "did you mean \(meant)?"
         }
+        if let hint = unitHint(property.value, info) { return hint }
         // Of two numbers the nearest spelling means nothing.
         guard case .enumeration(let choices) = info.kind, property.value.first?.isNumber != true,
             let near = NearestName.find(property.value, among: choices.map(\.nick))
         else { return info.expectation }
         return "did you mean \"\(near)\"?"
+    }
+
+    /// For a number with a unit, where a property takes only the number.
+    private static func unitHint(_ value: String, _ info: PropertyInfo) -> String? {
+        if case .integer = info.kind, let time = NumberSuggestion.time(value, info.blurb),
+            info.valueError(for: time.value) == nil
+        {
+            return "it is in \(time.unit): write \(time.value)"
+        }
+        let meant =
+            BitRateCheck.isInKilobits(info) ? NumberSuggestion.beforeK(value) : NumberSuggestion.thousands(value)
+        return meant.flatMap { info.valueError(for: $0) == nil ? "did you mean \($0)?" : nil }
     }
 
     static func unknown(_ property: ParsedProperty, label: String, names: [String]) -> Problem {

@@ -147,8 +147,18 @@ extension DescriptionParser {
                 "write the variable as ${\(name)}")
         }
         let text = bytes[first.range.lowerBound..<end].text
+        if "|>&".utf8.contains(bytes[first.range.lowerBound]) {
+            // What follows is the shell's, too.
+            position = tokens.count
+            return report(
+                first.range.lowerBound..<end, "unexpected \"\(text)\"",
+                text == "|"
+                    ? "elements are linked with !; a shell's pipe can't be part of a description"
+                    : "it is for a shell, and can't be part of a description")
+        }
         let hint: String? =
             switch bytes[first.range.lowerBound] {
+            case UInt8(ascii: "\\"): "inside quotes, leave out the backslashes that a shell needs outside of them"
             case UInt8(ascii: "="): "a property is written name=value"
             case UInt8(ascii: "#"): "a comment begins after a blank"
             case UInt8(ascii: "\""), UInt8(ascii: "'"): "quotes go around a property's value"

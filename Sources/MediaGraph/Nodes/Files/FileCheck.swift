@@ -36,7 +36,7 @@ struct FileCheck: DescriptionCheck {
         }
         var isDirectory: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
-            return ("there is no file \"\(path)\"", hint(path))
+            return ("there is no file \"\(path)\"", Self.hint(forMissing: path))
         }
         if isDirectory.boolValue { return ("\"\(path)\" is a directory", nil) }
         return FileManager.default.isReadableFile(atPath: path) ? nil : ("no permission to read \"\(path)\"", nil)
@@ -62,15 +62,19 @@ struct FileCheck: DescriptionCheck {
     }
 
     /// A file of nearly that name, or else the folder in which it was looked for.
-    private func hint(_ path: String) -> String? {
+    private static func hint(forMissing path: String) -> String? {
+        if let near = nearest(to: path) { return "did you mean \"\(near)\"?" }
+        return path.hasPrefix("/") ? nil : "looked for in \(FileManager.default.currentDirectoryPath)"
+    }
+
+    /// The file beside it whose name is nearly the same.
+    static func nearest(to path: String) -> String? {
         // Foundation's own `deletingLastPathComponent` traps at a name of one character.
         let folder = path.lastIndex(of: "/").map { path[...$0] } ?? ""
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.isEmpty ? "." : String(folder))) ?? []
         // A folder may hold a million of them.
-        if names.count < 10_000, let near = NearestName.find(String(path.dropFirst(folder.count)), among: names) {
-            return "did you mean \"\(folder)\(near)\"?"
-        }
-        return path.hasPrefix("/") ? nil : "looked for in \(FileManager.default.currentDirectoryPath)"
+        guard names.count < 10_000 else { return nil }
+        return NearestName.find(String(path.dropFirst(folder.count)), among: names).map { folder + $0 }
     }
 }
 
