@@ -58,9 +58,10 @@ public final class Graph: Sendable {
         } catch {
             throw .description(DescriptionError(diagnostics: [expanded.diagnostic(forParseError: error.message)]))
         }
-        pipeline.onEachElement { element in
+        pipeline.onEachElement { [weak streamWatch] element in
             element.disablePullOfWAV()
             element.delayPullUntilPlugged()
+            streamWatch?.watchAdded(element)
         }
         pipeline.onMessage { [weak self] message in self?.handle(message) }
     }
@@ -323,9 +324,6 @@ public final class Graph: Sendable {
             pipeline.endBranch(of: missing)
         case .asyncDone: if message.sourceName == pipeline.name { outputFiles.allowWriting() }
         case .latency: recalculateLatency()
-        // Some elements are made while the graph runs, as by `autovideosink`.
-        case .stateChanged(.null, .ready) where message.sourceName != pipeline.name:
-            if let element = message.source { streamWatch.watch(element) }
         // What a flush has taken out of PLAYING goes back by itself.
         case .stateChanged(let old, .paused) where old != .paused && message.sourceName != pipeline.name:
             guard playsAlone.load(ordering: .acquiring) else { break }

@@ -19,6 +19,7 @@ final class StreamWatch: Sendable {
     }
 
     private struct State: Sendable {
+        var isRunning = false
         var sinks: [Pad: BufferCounter] = [:]
         var decoders: [Element: Decoder] = [:]
         var demuxers: [Element: Demuxer] = [:]
@@ -30,6 +31,7 @@ final class StreamWatch: Sendable {
     /// Before a run: forgets what the last one found.
     func begin(in pipeline: Pipeline) {
         state.withLock { state in
+            state.isRunning = true
             for counter in state.sinks.values { counter.reset() }
             for (element, decoder) in state.decoders {
                 decoder.received.reset()
@@ -45,8 +47,13 @@ final class StreamWatch: Sendable {
         for element in pipeline.allElements { watch(element) }
     }
 
-    /// Starts watching an element, also one that is added while the graph runs. Does nothing if it is already watched.
-    func watch(_ element: Element) {
+    /// Starts watching an element that is added while the graph runs, as by `autovideosink`.
+    func watchAdded(_ element: Element) {
+        if state.withLock({ $0.isRunning }) { watch(element) }
+    }
+
+    /// Does nothing if the element is already watched.
+    private func watch(_ element: Element) {
         guard !element.isBin else { return }
         if element.isSink { return watchSink(element) }
         guard let info = element.factoryName.flatMap(ElementFactoryInfo.find) else { return }
@@ -106,6 +113,7 @@ final class StreamWatch: Sendable {
         let elements = Set(pipeline.allElements)
         let pads = Set(elements.flatMap(\.pads))
         let gone = state.withLock { state in
+            state.isRunning = false
             let gone = state.demuxers.filter { !elements.contains($0.key) }
             state.sinks = state.sinks.filter { pads.contains($0.key) }
             state.decoders = state.decoders.filter { elements.contains($0.key) }
