@@ -58,8 +58,7 @@ public final class DeviceProvider: ObjectReference, @unchecked Sendable {
     /// It begins to look. Starts are counted. False where it can't: there is no such server.
     public func start() -> Bool {
         guard factoryName == PipeWireProvider.factoryName else { return gst_device_provider_start(provider) != 0 }
-        PipeWireProvider.letStopWithoutServer()
-        guard PipeWireProvider.isServerThere else { return false }
+        guard PipeWireProvider.prepareStart() else { return false }
         defer { PipeWireProvider.keepStarted() }
         return gst_device_provider_start(provider) != 0
     }

@@ -40,10 +40,6 @@ public enum PipeWireProvider {
         return [folder, "/run/pipewire"].compactMap { $0.map { "\($0)/\(name)" } }
     }
 
-    /// Without a server the provider isn't to be started: when its connection fails, 0.3.65 destroys the context in which the
-    /// thread that it has just started may still be running.
-    static var isServerThere: Bool { Socket.current != nil }
-
     /// The server whose provider is kept: starts are counted, and one of them is this one's.
     private static let kept = Mutex<Socket?>(nil)
 
@@ -57,9 +53,15 @@ public enum PipeWireProvider {
         }
     }
 
-    /// Where its server has ended, whoever starts it next finds another.
-    static func letStopWithoutServer() {
-        with { provider, kept in letStop(provider, &kept, unless: Socket.current) }
+    /// Where its server has ended, whoever starts it next finds another. Returns false where there is none: then the provider
+    /// isn't to be started, for when its connection fails, 0.3.65 destroys the context in which the thread that it has just
+    /// started may still be running.
+    static func prepareStart() -> Bool {
+        with { provider, kept in
+            let server = Socket.current
+            letStop(provider, &kept, unless: server)
+            return server != nil
+        } ?? false
     }
 
     private static func letStop(

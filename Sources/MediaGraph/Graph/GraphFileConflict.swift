@@ -8,8 +8,7 @@ extension Graph {
         guard !uses.isEmpty else { return nil }
         // A bin may have elements of its own for its file.
         let others = pipeline.allElements.filter { other in
-            !sequence(first: other, next: \.parent).contains(element)
-                && !sequence(first: element, next: \.parent).contains(other)
+            other != element && !other.ancestors.contains(element) && !element.ancestors.contains(other)
         }.flatMap { FileUse.all(of: $0) }
         for use in uses {
             guard let name = FileName(use.path, style: use.style) else { continue }

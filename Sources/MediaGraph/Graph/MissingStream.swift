@@ -154,7 +154,7 @@ extension Pad {
 }
 
 extension Element {
-    fileprivate var inputTemplates: [PadTemplateInfo] {
+    var inputTemplates: [PadTemplateInfo] {
         let templates = factoryName.flatMap(ElementFactoryInfo.find)?.padTemplates ?? []
         return templates.filter { $0.direction == .sink }
     }

@@ -81,10 +81,7 @@ extension Pad {
 
 extension Element {
     fileprivate var takesAudio: Bool {
-        let templates = factoryName.flatMap(ElementFactoryInfo.find)?.padTemplates ?? []
-        return templates.contains { template in
-            template.direction == .sink && template.caps.mediaTypes.contains { $0.hasPrefix("audio/") }
-        }
+        inputTemplates.contains { $0.caps.mediaTypes.contains { $0.hasPrefix("audio/") } }
     }
 }
 

@@ -6,14 +6,10 @@ import Testing
 
 /// Caps that GStreamer takes, or refuses without a reason, in another program's words.
 @Suite struct CapsSuggestionTests {
-    private func check(_ text: String) throws -> [String] {
-        try Graph.diagnose(Description(text)).map { "\($0.range.column): \($0.message); \($0.hint ?? "")" }
-    }
-
     /// As a filter behind a source of its kind.
     private func check(filter caps: String) throws -> [String] {
         let source = caps.hasPrefix("video") ? "videotestsrc" : "audiotestsrc"
-        return try check("\(source) ! \(caps) ! fakesink")
+        return try problems(in: "\(source) ! \(caps) ! fakesink")
     }
 
     @Test(
@@ -50,13 +46,13 @@ import Testing
             ("audiotestsrc ! flacenc ! audio/flac ! fakesink", "audio/x-flac"),
         ])
     func mediaTypes(text: String, meant: String) throws {
-        let found = try check(text)
+        let found = try problems(in: text)
         #expect(found.count == 1 && found[0].hasSuffix("; did you mean \(meant)?"), "\(found)")
     }
 
     @Test("GR-2 another codec's media type isn't a mistyped one")
     func otherMediaType() throws {
-        let found = try check("videotestsrc ! video/x-raw,format=I420 ! x264enc ! video/x-h265 ! fakesink")
+        let found = try problems(in: "videotestsrc ! video/x-raw,format=I420 ! x264enc ! video/x-h265 ! fakesink")
         #expect(found.count == 1 && !found[0].contains("did you mean"), "\(found)")
     }
 }

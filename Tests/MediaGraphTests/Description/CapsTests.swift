@@ -4,44 +4,39 @@ import Testing
 
 /// What `check` says about the formats that a description fixes.
 @Suite struct CapsTests {
-    private func check(_ text: String) throws -> String {
-        try Graph.diagnose(Description(text, name: "a.pipeline")).map { $0.rendered(color: false) }
-            .joined(separator: "\n")
-    }
-
     @Test("GR-2 sound into a microphone that makes its own is a warning at the handler")
     func unheardInput() throws {
         #expect(
-            try check("audiotestsrc ! virtualmic handler=tone ! fakesink") == """
+            try report(on: "audiotestsrc ! virtualmic handler=tone ! fakesink") == """
                 a.pipeline:1:35: warning: virtualmic's handler tone generates its own sound, so the input is ignored
                    1 | audiotestsrc ! virtualmic handler=tone ! fakesink
                      |                                   ^~~~ to process the input, use handler=gain
                 """)
-        #expect(try check("audiotestsrc ! virtualmic handler=gain ! fakesink") == "")
-        #expect(try check("audiotestsrc ! virtualmic ! fakesink") == "")
+        #expect(try report(on: "audiotestsrc ! virtualmic handler=gain ! fakesink") == "")
+        #expect(try report(on: "audiotestsrc ! virtualmic ! fakesink") == "")
     }
 
     @Test("GR-2 what edits sound that doesn't come, and two channels that may not leave, are errors at their words")
     func impossibleMicrophones() throws {
         #expect(
-            try check("virtualmic handler=gain ! fakesink") == """
+            try report(on: "virtualmic handler=gain ! fakesink") == """
                 a.pipeline:1:20: error: virtualmic's handler gain processes input, but nothing is linked to its sink
                    1 | virtualmic handler=gain ! fakesink
                      |                    ^~~~ put a source before it: autoaudiosrc ! audioconvert ! virtualmic handler=gain
                 """)
         #expect(
-            try check("virtualmic handler=tone options=channels=2 ! fakesink") == """
+            try report(on: "virtualmic handler=tone options=channels=2 ! fakesink") == """
                 a.pipeline:1:33: error: two channels are sent, and virtualmic has stereo=false
                    1 | virtualmic handler=tone options=channels=2 ! fakesink
                      |                                 ^~~~~~~~~~ add stereo=true
                 """)
-        #expect(try check("virtualmic stereo=true handler=tone options=channels=2 ! fakesink") == "")
+        #expect(try report(on: "virtualmic stereo=true handler=tone options=channels=2 ! fakesink") == "")
     }
 
     @Test("GR-2 a filter that a handler can't take is an impossible link, with both sides")
     func handlerAfterFilter() throws {
         #expect(
-            try check("videotestsrc ! video/x-raw,format=GRAY8 ! preprocessor handler=blur ! fakesink") == """
+            try report(on: "videotestsrc ! video/x-raw,format=GRAY8 ! preprocessor handler=blur ! fakesink") == """
                 a.pipeline:1:14: error: preprocessor handler=blur can't take video/x-raw, format=GRAY8
                    1 | videotestsrc ! video/x-raw,format=GRAY8 ! preprocessor handler=blur ! fakesink
                      |              ^~~~~~~~~~~~~~~~~~~~~~~~~~~~ the filter allows format=GRAY8, it takes format={ I420, NV12, NV21, Y42B, BGRA, RGBA, ARGB, ABGR, RGB, BGR…; \
@@ -51,12 +46,13 @@ import Testing
 
     @Test("GR-2 what a filter fixes goes through queues, tees and other handlers")
     func carried() throws {
-        let found = try check(
-            "videotestsrc ! video/x-raw,format=I420 ! queue ! tee ! identity ! preprocessor handler=despill ! fakesink"
+        let found = try report(
+            on:
+                "videotestsrc ! video/x-raw,format=I420 ! queue ! tee ! identity ! preprocessor handler=despill ! fakesink"
         )
         #expect(found.contains("error: identity can't be linked to preprocessor handler=despill"), "\(found)")
         #expect(found.contains("format=I420"), "\(found)")
-        let after = try check("videotestsrc ! preprocessor handler=despill ! video/x-raw,format=I420 ! fakesink")
+        let after = try report(on: "videotestsrc ! preprocessor handler=despill ! video/x-raw,format=I420 ! fakesink")
         #expect(
             after.contains("error: preprocessor handler=despill can't give video/x-raw, format=I420"), "\(after)")
         for text in [
@@ -65,37 +61,37 @@ import Testing
             "videotestsrc ! video/x-raw,format=GRAY8 ! preprocessor name=p ! fakesink",
             "videotestsrc ! video/x-raw,width=320 ! queue ! preprocessor handler=blur ! rawdatapipe handler=count",
         ] {
-            #expect(try check(text) == "")
+            #expect(try report(on: text) == "")
         }
     }
 
     @Test("GR-2 a pipe's format that its handler doesn't take is an error")
     func pipeFormat() throws {
         #expect(
-            try check("videotestsrc ! rawdatapipe format=NV12 handler=y4m options=location=/tmp/x.y4m") == """
+            try report(on: "videotestsrc ! rawdatapipe format=NV12 handler=y4m options=location=/tmp/x.y4m") == """
                 a.pipeline:1:35: error: handler y4m doesn't take NV12
                    1 | videotestsrc ! rawdatapipe format=NV12 handler=y4m options=location=/tmp/x.y4m
                      |                                   ^~~~ it takes I420, Y42B
                 """)
-        #expect(try check("videotestsrc ! rawdatapipe format=yuv handler=y4m options=location=/tmp/x.y4m") == "")
+        #expect(try report(on: "videotestsrc ! rawdatapipe format=yuv handler=y4m options=location=/tmp/x.y4m") == "")
     }
 
     @Test("GR-2 a mistyped field of raw caps is a warning with the field that was meant")
     func fields() throws {
         #expect(
-            try check("videotestsrc ! video/x-raw,format=I420,widht=320 ! fakesink") == """
+            try report(on: "videotestsrc ! video/x-raw,format=I420,widht=320 ! fakesink") == """
                 a.pipeline:1:40: warning: video/x-raw has no field "widht", and nothing here looks at one
                    1 | videotestsrc ! video/x-raw,format=I420,widht=320 ! fakesink
                      |                                        ^~~~~ did you mean "width"?
                 """)
         #expect(
-            try check("audiotestsrc ! audio/x-raw, channel=2 ! fakesink").contains(
+            try report(on: "audiotestsrc ! audio/x-raw, channel=2 ! fakesink").contains(
                 "1:29: warning: audio/x-raw has no field \"channel\""))
         #expect(
-            try check("videotestsrc ! capsfilter caps=\"video/x-raw,heigth=2\" ! fakesink").contains(
+            try report(on: "videotestsrc ! capsfilter caps=\"video/x-raw,heigth=2\" ! fakesink").contains(
                 "did you mean \"height\"?"))
         // A field of one's own is none of GStreamer's mistyped.
-        #expect(try check("videotestsrc ! video/x-raw,note=5 ! fakesink") == "")
+        #expect(try report(on: "videotestsrc ! video/x-raw,note=5 ! fakesink") == "")
     }
 
     @Test(
@@ -152,7 +148,7 @@ import Testing
             ),
         ])
     func values(text: String, message: String, meant: String) throws {
-        let said = try check(text)
+        let said = try report(on: text)
         #expect(said.contains("error: \(message)\n") && said.contains("did you mean \(meant)?"), "\(said)")
         #expect(said.components(separatedBy: "error:").count == 2, "\(said)")
     }
@@ -160,7 +156,7 @@ import Testing
     @Test("GR-2 a property that takes a fraction names the one that a number means")
     func fractionProperties() throws {
         let text = "filesrc location=/dev/null ! rawvideoparse framerate=29.97 pixel-aspect-ratio=1.5 ! fakesink"
-        let said = try check(text)
+        let said = try report(on: text)
         #expect(said.contains("did you mean 30000/1001?") && said.contains("did you mean 3/2?"), "\(said)")
     }
 
@@ -171,9 +167,9 @@ import Testing
             "video/x-raw,format=GRAY8,framerate=30000/1001",
             "video/x-raw(memory:SystemMemory),format=AYUV64", "video/x-raw,framerate=(fraction)25",
         ] {
-            #expect(try check("videotestsrc ! \(caps) ! fakesink") == "", "\(caps)")
+            #expect(try report(on: "videotestsrc ! \(caps) ! fakesink") == "", "\(caps)")
         }
-        #expect(try check("audiotestsrc ! audio/x-raw,format=S24_32BE ! fakesink") == "")
+        #expect(try report(on: "audiotestsrc ! audio/x-raw,format=S24_32BE ! fakesink") == "")
     }
 
     @Test(
@@ -231,23 +227,23 @@ import Testing
 
     @Test("GR-2 a mistyped element behind a value is no part of it")
     func mistypedElement() throws {
-        #expect(try check("filesrc location=x decodbin ! fakesink").contains("did you mean \"decodebin\"?"))
-        #expect(try check("videotestsrc ! textoverlay text=a blur ! fakesink").contains("it is a handler"))
-        let reference = try check("videotestsrc ! filesink location=a.yuv t. ! fakesink")
+        #expect(try report(on: "filesrc location=x decodbin ! fakesink").contains("did you mean \"decodebin\"?"))
+        #expect(try report(on: "videotestsrc ! textoverlay text=a blur ! fakesink").contains("it is a handler"))
+        let reference = try report(on: "videotestsrc ! filesink location=a.yuv t. ! fakesink")
         #expect(reference.contains("\"t\"") && !reference.contains("quoted"), "\(reference)")
     }
 
     @Test("GR-2 an observer's mode that its handler doesn't have is an error that says what to write")
     func observerMode() throws {
         #expect(
-            try check("videotestsrc ! frameobserver handler=invert ! fakesink") == """
+            try report(on: "videotestsrc ! frameobserver handler=invert ! fakesink") == """
                 a.pipeline:1:38: error: handler invert edits frames, which frameobserver allows only with mode=read-write
                    1 | videotestsrc ! frameobserver handler=invert ! fakesink
                      |                                      ^~~~~~ add mode=read-write
                 """)
-        let looks = try check("videotestsrc ! frameobserver handler=count mode=read-write ! fakesink")
+        let looks = try report(on: "videotestsrc ! frameobserver handler=count mode=read-write ! fakesink")
         #expect(looks.contains("only reads frames, but mode is read-write"), "\(looks)")
-        #expect(try check("videotestsrc ! frameobserver handler=invert mode=read-write ! fakesink") == "")
-        #expect(try check("videotestsrc ! frameobserver handler=count ! fakesink") == "")
+        #expect(try report(on: "videotestsrc ! frameobserver handler=invert mode=read-write ! fakesink") == "")
+        #expect(try report(on: "videotestsrc ! frameobserver handler=count ! fakesink") == "")
     }
 }

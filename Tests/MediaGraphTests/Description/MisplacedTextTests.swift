@@ -6,10 +6,6 @@ import Testing
 
 /// Quotes and filters where they can't stand: each is told once, with what to write.
 @Suite struct MisplacedTextTests {
-    private func check(_ text: String) throws -> [String] {
-        try Graph.diagnose(Description(text)).map { "\($0.range.column): \($0.message); \($0.hint ?? "")" }
-    }
-
     @Test(
         "GR-2 quotes that only a shell takes off are one error",
         arguments: [
@@ -25,7 +21,7 @@ import Testing
             ("'videotestsrc pattern=\"ball\" ! fakesink'\n", "1: the whole description is in quotes"),
         ])
     func quotes(text: String, expected: String) throws {
-        #expect(try check(text) == ["\(expected); remove the quotes: only a shell strips them"])
+        #expect(try problems(in: text) == ["\(expected); remove the quotes: only a shell strips them"])
     }
 
     @Test(
@@ -53,7 +49,7 @@ import Testing
                 "25: unexpected \"&&\"; it is for a shell, and can't be part of a description"
             ),
         ])
-    func shell(text: String, expected: String) throws { #expect(try check(text) == [expected]) }
+    func shell(text: String, expected: String) throws { #expect(try problems(in: text) == [expected]) }
 
     @Test(
         "GR-2 a filter where an element belongs is one error with what to write",
@@ -77,5 +73,5 @@ import Testing
                     + "… ! video/x-raw,width=320"
             ),
         ])
-    func filters(text: String, expected: String) throws { #expect(try check(text) == [expected]) }
+    func filters(text: String, expected: String) throws { #expect(try problems(in: text) == [expected]) }
 }

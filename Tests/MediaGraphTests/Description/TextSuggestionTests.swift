@@ -6,10 +6,6 @@ import Testing
 
 /// Text that GStreamer takes and its author meant otherwise: each is told once, with what to write.
 @Suite struct TextSuggestionTests {
-    private func check(_ text: String) throws -> [String] {
-        try Graph.diagnose(Description(text)).map { "\($0.range.column): \($0.message); \($0.hint ?? "")" }
-    }
-
     @Test(
         "GR-2 a bit rate in another unit than the encoder's is reported with the number that was meant",
         arguments: [
@@ -27,7 +23,7 @@ import Testing
             ),
         ])
     func bitRate(text: String, expected: String) throws {
-        let found = try check("videotestsrc ! \(text) ! fakesink")
+        let found = try problems(in: "videotestsrc ! \(text) ! fakesink")
         #expect(found.count == 1 && found[0].hasSuffix(expected), "\(found)")
     }
 
@@ -43,7 +39,7 @@ import Testing
             ("videocrop top=1s", "an integer from -1 to 2147483647"),
         ])
     func unit(text: String, hint: String) throws {
-        let found = try check("videotestsrc ! \(text) ! fakesink").filter { $0.contains("isn't a valid value") }
+        let found = try problems(in: "videotestsrc ! \(text) ! fakesink").filter { $0.contains("isn't a valid value") }
         #expect(found.count == 1 && found[0].hasSuffix("; \(hint)"), "\(found)")
     }
 
@@ -51,7 +47,7 @@ import Testing
         "GR-2 RP-1 a size in pixels is answered with the resolution that was meant",
         arguments: [("360", "360p"), ("640x360", "360p"), ("1080P", "1080p")])
     func resolution(text: String, meant: String) throws {
-        let found = try check("videotestsrc ! rawdatapipe handler=count resolution=\(text)")
+        let found = try problems(in: "videotestsrc ! rawdatapipe handler=count resolution=\(text)")
         #expect(found.count == 1 && found[0].hasSuffix("; did you mean \"\(meant)\"?"), "\(found)")
     }
 
@@ -59,7 +55,7 @@ import Testing
         "GR-2 an unknown element is answered with the one that is meant",
         arguments: [("mp3enc", "lamemp3enc"), ("x246enc", "x264enc"), ("vidoetestsrc", "videotestsrc")])
     func element(text: String, meant: String) throws {
-        let found = try check("audiotestsrc ! \(text) ! fakesink")
+        let found = try problems(in: "audiotestsrc ! \(text) ! fakesink")
         #expect(found.first?.hasSuffix("no element \"\(text)\"; did you mean \"\(meant)\"?") == true, "\(found)")
     }
 
@@ -70,16 +66,16 @@ import Testing
             "video/x-raw,format=I420 ! x264enc bitrate=8", "vp8enc target-bitrate=0", "vp8enc target-bitrate=64000",
         ])
     func bitRateFine(text: String) throws {
-        #expect(try check("videotestsrc ! \(text) ! fakesink") == [])
+        #expect(try problems(in: "videotestsrc ! \(text) ! fakesink") == [])
     }
 
     @Test("GR-2 a property that is given two values is a warning at the second")
     func repeated() throws {
         #expect(
-            try check("videotestsrc pattern=ball pattern=snow ! fakesink") == [
+            try problems(in: "videotestsrc pattern=ball pattern=snow ! fakesink") == [
                 "27: property \"pattern\" is set twice, and only the last value counts; leave one of them out"
             ])
-        #expect(try check("videotestsrc pattern=ball pattern=ball ! fakesink") == [])
+        #expect(try problems(in: "videotestsrc pattern=ball pattern=ball ! fakesink") == [])
     }
 
     @Test(
@@ -103,12 +99,12 @@ import Testing
             ),
             ("$CAMERA ! fakesink", "1: unexpected \"$CAMERA\"; write the variable as ${CAMERA}"),
         ])
-    func shellText(text: String, expected: String) throws { #expect(try check(text) == [expected]) }
+    func shellText(text: String, expected: String) throws { #expect(try problems(in: text) == [expected]) }
 
     @Test("GR-2 a dollar sign or a single quote in a text is fine")
     func shellTextFine() throws {
         #expect(
-            try check(#"videotestsrc ! textoverlay text="from $US 5, it's 'new'" ! fakesink"#)
+            try problems(in: #"videotestsrc ! textoverlay text="from $US 5, it's 'new'" ! fakesink"#)
                 .allSatisfy { !$0.contains("write") })
     }
 
@@ -124,7 +120,7 @@ import Testing
     func uri(value: String) throws {
         let uri = URL(fileURLWithPath: "av.mp4").absoluteString
         #expect(
-            try check("uridecodebin uri=\(value) ! fakesink") == [
+            try problems(in: "uridecodebin uri=\(value) ! fakesink") == [
                 "18: \"\(value)\" isn't a file URI; write uri=\(uri)"
             ])
     }
@@ -132,27 +128,27 @@ import Testing
     @Test("GR-2 a URI of a file, of a server or of a device is fine")
     func uriFine() throws {
         for uri in ["file:///dev/null", "file://localhost/dev/null", "https://a.example/av.mp4", "v4l2:///dev/video0"] {
-            #expect(try check("uridecodebin uri=\(uri) ! fakesink") == [])
+            #expect(try problems(in: "uridecodebin uri=\(uri) ! fakesink") == [])
         }
     }
 
     @Test("GR-2 a file called - is a warning with the element for the standard stream")
     func dash() throws {
         #expect(
-            try check("videotestsrc ! filesink location=-") == [
+            try problems(in: "videotestsrc ! filesink location=-") == [
                 "34: filesink writes a file called \"-\"; for standard output write fdsink"
             ])
         #expect(
-            try check("filesrc location=- ! fakesink") == [
+            try problems(in: "filesrc location=- ! fakesink") == [
                 "18: filesrc reads a file called \"-\"; for standard input write fdsrc"
             ])
-        #expect(try check("videotestsrc ! rawdatapipe handler=y4m options=location=-") == [])
+        #expect(try problems(in: "videotestsrc ! rawdatapipe handler=y4m options=location=-") == [])
     }
 
     @Test("GR-2 one element that only passes on what it gets is an error: it would never end")
     func alone() throws {
         #expect(
-            try check("queue") == [
+            try problems(in: "queue") == [
                 "1: queue by itself does nothing, and the graph would never end; "
                     + "link a source before it and a sink after it: … ! queue ! …"
             ])

@@ -5,21 +5,16 @@ import Testing
 
 /// What a check says of handlers and their options, without making one.
 @Suite struct OptionCheckTests {
-    private func check(_ text: String) throws -> String {
-        try Graph.diagnose(Description(text, name: "a.pipeline")).map { $0.rendered(color: false) }
-            .joined(separator: "\n")
-    }
-
     @Test("GR-5 a value that the handler refuses is an error at its option, with what would be right")
     func value() throws {
         #expect(
-            try check(#"videotestsrc ! preprocessor handler=pixelate options="x=0.5, block=1" ! fakesink"#) == #"""
+            try report(on: #"videotestsrc ! preprocessor handler=pixelate options="x=0.5, block=1" ! fakesink"#) == #"""
                 a.pipeline:1:62: error: option block of pixelate: expected a whole number from 2 to 128, got "1"
                    1 | videotestsrc ! preprocessor handler=pixelate options="x=0.5, block=1" ! fakesink
                      |                                                              ^~~~~~~
                 """#)
         #expect(
-            try check(#"videosource handler=counter options="width=5" ! fakesink"#) == #"""
+            try report(on: #"videosource handler=counter options="width=5" ! fakesink"#) == #"""
                 a.pipeline:1:37: error: options of counter: expected both width and height, or neither, got one of them
                    1 | videosource handler=counter options="width=5" ! fakesink
                      |                                     ^~~~~~~~~
@@ -45,24 +40,26 @@ import Testing
     @Test("GR-5 an option that must be given is an error, with or without other options")
     func required() throws {
         #expect(
-            try check("videotestsrc ! rawdatapipe handler=y4m") == #"""
+            try report(on: "videotestsrc ! rawdatapipe handler=y4m") == #"""
                 a.pipeline:1:36: error: rawdatapipe handler y4m needs the option "location"
                    1 | videotestsrc ! rawdatapipe handler=y4m
                      |                                    ^~~ options="location=out.y4m"
                 """#)
-        #expect(try check("videotestsrc ! rawdatapipe handler=snapshot options=every=2").contains("needs the option"))
+        #expect(
+            try report(on: "videotestsrc ! rawdatapipe handler=snapshot options=every=2").contains("needs the option"))
     }
 
     @Test("GR-5 options without a handler are an error")
     func noHandler() throws {
         #expect(
-            try check("videotestsrc ! preprocessor options=block=2 ! fakesink").contains(
+            try report(on: "videotestsrc ! preprocessor options=block=2 ! fakesink").contains(
                 "a.pipeline:1:37: error: options are set, but no handler"))
     }
 
     @Test("GR-5 an option in a variable is refused where the variable stands")
     func variable() throws {
-        let found = try check(#"videotestsrc ! preprocessor handler=pixelate options="${A:-block=999}" ! fakesink"#)
+        let found = try report(
+            on: #"videotestsrc ! preprocessor handler=pixelate options="${A:-block=999}" ! fakesink"#)
         #expect(
             found.contains(#"error: option block of pixelate: expected a whole number from 2 to 128, got "999""#),
             "\(found)")
@@ -120,7 +117,8 @@ import Testing
     @Test("GR-2 a handler's name where an element's should be is told how it is written")
     func handlerAsElement() throws {
         #expect(
-            try check("videotestsrc ! pixelate ! fakesink").contains("it is a handler: preprocessor handler=pixelate"))
+            try report(on: "videotestsrc ! pixelate ! fakesink").contains(
+                "it is a handler: preprocessor handler=pixelate"))
     }
 
     @Test("a snapshot name without a number is refused, unless there is one picture")
