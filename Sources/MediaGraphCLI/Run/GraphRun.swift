@@ -184,11 +184,12 @@ struct GraphRun {
 
     private func forceStop(_ reason: StopReason, because cause: StarvedSink?, _ monitor: RunMonitor) async {
         let isStarting = graph.isStarting
+        let files = graph.unfinishedFiles
         // A change of state that hangs can't be called off, and the stop waits behind it.
         let watchdog = Task { [graph] in
             try await Task.sleep(for: Self.stopLimit)
             let hang = RunFailure(hangingIn: graph.elementsChangingState, isStarting: isStarting, because: cause)
-            monitor.giveUp(hang, Self.status(ofForced: reason))
+            monitor.giveUp(hang, Self.status(ofForced: reason), unfinished: files)
         }
         // What hangs may hold up the counters too, which are at zero before the graph runs.
         if !isStarting { monitor.freeze() }

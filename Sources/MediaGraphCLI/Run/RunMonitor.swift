@@ -199,9 +199,11 @@ final class RunMonitor: Sendable {
     }
 
     /// Ends the process although the graph doesn't stop, and says where it hangs.
-    func giveUp(_ hang: RunFailure, _ status: ExitStatus) -> Never {
+    ///
+    /// - Parameter files: those that hadn't ended before the stop; by default those that haven't by now.
+    func giveUp(_ hang: RunFailure, _ status: ExitStatus, unfinished files: [String]? = nil) -> Never {
         Self.exitSoon(status)
-        let files = graph.unfinishedFiles
+        let files = files ?? graph.unfinishedFiles
         state.withLock { Self.endReport(&$0, status, files, hang) }
         graph.flushFiles(within: Self.flushLimit)
         _exit(status.number)

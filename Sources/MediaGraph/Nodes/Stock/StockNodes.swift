@@ -9,6 +9,8 @@ final class StockNodes: Sendable {
         var pipes: [Element: StockPipe] = [:]
         var sources: [Element: StockSource] = [:]
         var isRunning = false
+        /// Sources that are sent end-of-stream.
+        var ending: [Element] = []
     }
 
     private let state = Mutex(State())
@@ -92,9 +94,33 @@ final class StockNodes: Sendable {
 
     /// Before NULL.
     func willStop() {
+        for source in state.withLock({ $0.ending }) { Self.stopSinks(behind: source) }
         guard state.withLock({ $0.isRunning }) else { return }
         for source in sources { source.stopSend() }
         for pipe in pipes { pipe.willStop() }
+    }
+
+    /// Stops the sinks that a source's own thread brings data to.
+    ///
+    /// A source that is sent end-of-stream holds its state lock until its push returns. On its way to NULL a pipeline first
+    /// pauses its sinks, in one of which that push would then wait, and after that waits for the source's lock.
+    private static func stopSinks(behind source: Element) {
+        var seen: Set<Element> = [source]
+        var open = [source]
+        while let element = open.popLast() {
+            for pad in element.pads where pad.direction == .source {
+                guard let next = pad.neighbour?.parent, seen.insert(next).inserted else { continue }
+                if next.isSink {
+                    // A filesink writes what it has buffered only at the end of its stream, and waits for nothing behind that.
+                    let hasEnded =
+                        next.factoryName == "filesink" && next.isPlaying
+                        && next.staticPad("sink")?.trySendEndOfStream() == true
+                    if !hasEnded { next.setState(.ready) }
+                } else if !next.isQueue {
+                    open.append(next)
+                }
+            }
+        }
     }
 
     /// In NULL.
@@ -131,7 +157,14 @@ final class StockNodes: Sendable {
             } else if source.typeName == "GstBin" || gates.keys.contains(where: { $0.isInside(source) }) {
                 endStream(of: source, while: isCurrent)
             } else {
-                DispatchQueue(label: "mediagraph.end").async { if isCurrent() { source.sendEndOfStream() } }
+                DispatchQueue(label: "mediagraph.end").async { [self] in
+                    // Noted first: a stop that comes after this check knows of it.
+                    state.withLock { $0.ending.append(source) }
+                    if isCurrent() { source.sendEndOfStream() }
+                    state.withLock { state in
+                        if let index = state.ending.firstIndex(of: source) { state.ending.remove(at: index) }
+                    }
+                }
             }
         }
     }
