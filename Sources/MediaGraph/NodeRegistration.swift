@@ -5,14 +5,14 @@ import Synchronization
 public enum Nodes {
     private static let outcome = Mutex<Result<Void, RegistrationError>?>(nil)
 
-    static let all: [ElementImplementation.Type] = [
+    static let all: [any (ElementImplementation & DescribedNode).Type] = [
         VideoSourceElement.self, PreprocessorElement.self, AlphaChannelElement.self, RawDataPipeElement.self,
         FrameObserverElement.self, VirtualMicElement.self, VirtualSpeakerElement.self, ShareSourceElement.self,
         MediaSessionElement.self, DeviceSourceElement.self, UprightElement.self,
     ]
 
     /// The nodes' names in descriptions.
-    public static let factoryNames = all.map { $0.declaration.factoryName }
+    public static let factoryNames = all.map { $0.factoryName }
 
     /// Makes the nodes known to GStreamer under their factory names; `Graph` does so by itself. Any thread, any number of
     /// times.
@@ -20,6 +20,7 @@ public enum Nodes {
         let result = outcome.withLock { outcome -> Result<Void, RegistrationError> in
             if let outcome { return outcome }
             ElementFactoryInfo.rankOut(DisplayCheck.directFB)
+            DescribedNodes.register(all)
             let result = Result { () throws(RegistrationError) in try register(in: nil) }
             outcome = result
             return result

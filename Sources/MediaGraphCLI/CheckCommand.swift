@@ -65,8 +65,6 @@ private struct DescriptionsCheck {
     private var found: [Diagnostic] = []
     private var checked: [Description] = []
 
-    private var variables: [String: String] { words.variables }
-
     init(words: CommandWords, printsJSON: Bool) {
         self.words = words
         self.printsJSON = printsJSON
@@ -82,13 +80,13 @@ private struct DescriptionsCheck {
     }
 
     mutating func check(_ input: DescriptionInput) {
-        let description: Description
+        let description: ResolvedDescription
         let diagnostics: [Diagnostic]
         do {
-            description = try input.load()
+            description = try input.load().resolved(with: words.variables)
             diagnostics =
-                try ElementPatience.wait { [variables] in try Graph.diagnose(description, variables: variables) }
-                + StandardInputReaders(description, variables).diagnostics
+                try ElementPatience.wait { try Graph.diagnose(description) }
+                + StandardInputReaders(description).diagnostics
         } catch {
             hasFailed = true
             if printsJSON {
@@ -99,22 +97,22 @@ private struct DescriptionsCheck {
             }
             return
         }
-        checked.append(description)
+        checked.append(description.description)
         found += diagnostics
         let isFine = diagnostics.allSatisfy { $0.severity != .error }
         if !isFine { hasFailed = true }
-        let elements = (try? description.outline(with: variables))?.elements.count ?? 0
+        let elements = description.outline.elements.count
         if printsJSON {
             JSONLine.print(
                 Record(
-                    file: description.name, ok: isFine, elements: elements,
+                    file: input.label, ok: isFine, elements: elements,
                     diagnostics: diagnostics.map(DiagnosticRecord.init)))
             return
         }
         report.print(diagnostics)
         if isFine {
             StandardStreams.write(
-                "\(description.name): fine, \(elements) element\(elements == 1 ? "" : "s")\n", to: .standardOutput)
+                "\(input.label): fine, \(elements) element\(elements == 1 ? "" : "s")\n", to: .standardOutput)
         }
     }
 

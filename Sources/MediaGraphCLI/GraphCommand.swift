@@ -75,7 +75,7 @@ struct GraphCommand: ParsableCommand {
             DiagnosticReport().error("\"\(output)\" is the description itself: draw to another file")
             throw ExitStatus.wrongInput.exitCode
         }
-        let text = try picture(description, CommandWords(words).variables)
+        let text = try picture(description)
         if output == "-" {
             StandardStreams.write(text, to: .standardOutput)
             return
@@ -113,30 +113,29 @@ struct GraphCommand: ParsableCommand {
 
     private func input() throws -> DescriptionInput { try .single(validating: words) }
 
-    private func picture(_ description: Description, _ variables: [String: String]) throws -> String {
+    private func picture(_ description: Description) throws -> String {
         let report = DiagnosticReport()
         let outputs = output == "-" ? [] : [FileUse(.writes, output, by: "--output")]
         for text in DiagnosticReport.variableWarnings(CommandWords(words), of: [description]) { report.warning(text) }
+        let resolved = description.resolved(with: CommandWords(words).variables)
         do {
             let found = try ElementPatience.wait {
-                try Graph.diagnose(description, variables: variables, isComplete: false, besides: outputs)
+                try Graph.diagnose(resolved, isComplete: false, besides: outputs)
             }
             report.print(found)
             guard found.allSatisfy({ $0.severity != .error }) else {
                 report.printCount(found)
                 throw ExitStatus.wrongInput.exitCode
             }
-            if details { return try ElementPatience.wait { try Graph(description, variables: variables).dotGraph } }
-            let outline = try description.outline(with: variables)
-            return DotPicture(outline: outline, title: description.title, ownFactories: Set(Nodes.factoryNames)).text
+            if details { return try ElementPatience.wait { try Graph(checked: resolved).dotGraph } }
+            return DotPicture(
+                outline: resolved.outline, title: description.title, ownFactories: Set(Nodes.factoryNames)
+            ).text
         } catch let error as MediaGraphError {
             report.error("\(error)")
             throw ExitStatus.failure.exitCode
         } catch let error as GraphError {
             report.error("\(error)")
-            throw ExitStatus.wrongInput.exitCode
-        } catch let error as DescriptionError {
-            report.print(error.diagnostics)
             throw ExitStatus.wrongInput.exitCode
         }
     }

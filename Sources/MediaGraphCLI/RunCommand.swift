@@ -130,10 +130,9 @@ struct RunCommand: AsyncParsableCommand {
         let report = self.report
         FileLimit.raise()
         try libraries.load(report)
-        let description = try input().loadOrExit(report)
-        let variables = CommandWords(words).variables
+        let description = try input().loadOrExit(report).resolved(with: CommandWords(words).variables)
         var channel = try openControl()
-        let graph = try makeGraph(description, variables, report)
+        let graph = try makeGraph(description, report)
         do throws(GraphError) {
             if let frames { try graph.endAfter(frames: frames.number) }
             // --from 0 needs no seek, so it also works with sources that can't seek.
@@ -144,12 +143,12 @@ struct RunCommand: AsyncParsableCommand {
             throw ExitStatus.wrongInput.exitCode
         }
         // By what GStreamer knows of the elements, so behind the graph.
-        let writers = StandardOutputWriters(description, variables)
+        let writers = StandardOutputWriters(description)
         let drawsInPlace = drawsInPlace(beside: writers)
         let prompt = drawsInPlace ? prompt : nil
         channel?.prompt = prompt
         let run = GraphRun(
-            graph: graph, title: RunTitle.text(description), reporter: makeReporter(drawsInPlace, prompt),
+            graph: graph, title: RunTitle.text(description.description), reporter: makeReporter(drawsInPlace, prompt),
             duration: duration?.seconds, control: channel, outputWriters: writers.factories)
         let status = await run.run()
         if status != .success { throw status.exitCode }
@@ -197,26 +196,26 @@ struct RunCommand: AsyncParsableCommand {
 
     /// The graph, or the program's end with all that is wrong with the description.
     private func makeGraph(
-        _ description: Description, _ variables: [String: String], _ report: DiagnosticReport
+        _ description: ResolvedDescription, _ report: DiagnosticReport
     ) throws -> Graph {
         do {
             let files = try ownFiles
             var found = try ElementPatience.wait {
-                try Graph.diagnose(description, variables: variables, isMadeNext: true, besides: files)
+                try Graph.diagnose(description, isMadeNext: true, besides: files)
             }
-            if json { found += StandardOutputWriters(description, variables).diagnostics }
+            if json { found += StandardOutputWriters(description).diagnostics }
             let reader = try input() == .standardInput ? "the description" : control == "-" ? "--control" : nil
-            found += StandardInputReaders(description, variables, beside: reader).diagnostics
+            found += StandardInputReaders(description, beside: reader).diagnostics
             let hasErrors = found.contains { $0.severity == .error }
             report.print(found)
-            for text in DiagnosticReport.variableWarnings(CommandWords(words), of: [description]) {
+            for text in DiagnosticReport.variableWarnings(CommandWords(words), of: [description.description]) {
                 report.warning(text)
             }
             if hasErrors {
                 report.printCount(found)
                 throw ExitStatus.wrongInput.exitCode
             }
-            return try ElementPatience.wait { try Graph(description, variables: variables) }
+            return try ElementPatience.wait { try Graph(checked: description) }
         } catch let error as MediaGraphError {
             report.error("\(error)")
             throw ExitStatus.failure.exitCode

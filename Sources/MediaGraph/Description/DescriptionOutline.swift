@@ -62,10 +62,3 @@ public struct DescriptionOutline: Sendable, Hashable {
         }
     }
 }
-
-extension Description {
-    /// Elements and links with these variables. What can't be read is left out: diagnose it first.
-    public func outline(with variables: [String: String] = [:]) throws(DescriptionError) -> DescriptionOutline {
-        DescriptionOutline(DescriptionParser.parse(Array(try expanded(with: variables).text.utf8)))
-    }
-}

@@ -1,14 +1,20 @@
 import Foundation
 
-/// Pads that are asked for by a user's name: `video_bob` of a session, `user_bob` of a speaker.
-enum UserPad {
-    private static let sessionPrefixes = StreamKind.allCases.map(\.outputPrefix)
+/// Pads that are requested with a user's name behind a prefix: `video_bob` of a session, `user_bob` of a speaker.
+package struct UserPad: Sendable {
+    package let prefix: String
+    /// Whether the name must be escaped (``PadName``); otherwise any text is a name.
+    package let isStrict: Bool
 
-    /// Why a session refuses a pad; `nil` for those of other elements: a speaker takes any name.
+    package init(prefix: String, isStrict: Bool) {
+        self.prefix = prefix
+        self.isStrict = isStrict
+    }
+
+    /// Why a node refuses a pad; `nil` when it accepts it, or takes any name.
     static func problem(of pad: String, by template: String, _ factory: String) -> (message: String, hint: String)? {
-        guard factory == MediaSessionElement.declaration.factoryName,
-            let prefix = sessionPrefixes.first(where: { template == $0 + "%s" })
-        else { return nil }
+        let pads = DescribedNodes.node(factory)?.userPads.filter(\.isStrict) ?? []
+        guard let prefix = pads.first(where: { template == $0.prefix + "%s" })?.prefix else { return nil }
         let user = String(pad.dropFirst(prefix.count))
         guard pad != template, !user.isEmpty else {
             return ("the pad's name must contain a user's name", "write \(prefix)bob for the user \"bob\"")
@@ -21,16 +27,10 @@ enum UserPad {
         }
     }
 
-    /// Whose stream a session's pad gives; `nil` for another's.
-    static func user(of pad: String) -> String? {
-        let prefix = sessionPrefixes.filter { pad.hasPrefix($0) }.max { $0.count < $1.count }
-        return prefix.flatMap { try? PadName.unescape(String(pad.dropFirst($0.count))) }
-    }
-
     /// What to write for a pad whose user's name isn't escaped; `nil` where it isn't known to be a user's.
     static func corrected(_ pad: String, after element: String = "") -> String? {
-        let prefix = (sessionPrefixes + ["user_"]).filter { pad.hasPrefix($0) }.max { $0.count < $1.count }
-        guard let prefix, pad.count > prefix.count else { return nil }
+        let prefixes = DescribedNodes.all.flatMap { $0.userPads }.map(\.prefix)
+        guard let prefix = longest(of: prefixes, in: pad), pad.count > prefix.count else { return nil }
         let text = String(pad.dropFirst(prefix.count))
         let user: String
         do throws(PadName.UnescapeError) { user = try PadName.unescape(text) } catch {
@@ -43,5 +43,14 @@ enum UserPad {
                 }
         }
         return "write \(element)\(prefix)\(PadName.escape(user)) for the user \"\(user)\": \(PadName.rule)"
+    }
+
+    /// The user whose name is part of a pad's; `nil` for any other pad.
+    package static func user(of pad: String, among pads: [UserPad]) -> String? {
+        longest(of: pads.map(\.prefix), in: pad).flatMap { try? PadName.unescape(String(pad.dropFirst($0.count))) }
+    }
+
+    private static func longest(of prefixes: [String], in pad: String) -> String? {
+        prefixes.filter { pad.hasPrefix($0) }.max { $0.count < $1.count }
     }
 }

@@ -126,7 +126,7 @@ package enum DeviceProbe {
 
     /// `nil` where the screen can't be opened.
     package static func formats(ofScreen display: String) -> [DeviceFormat]? {
-        ScreenLosses.keepProcess(by: ScreenCapture.factory)
+        ScreenLosses.keepProcess(by: [ScreenCapture.factory])
         guard let element = Element(factory: ScreenCapture.factory) else { return nil }
         try? element.setProperty("display-name", to: display)
         let caps = ScreenTurn.take {

@@ -104,6 +104,6 @@ extension Element {
     /// Whether it is what a `devicesource` has made.
     fileprivate var isInDeviceSource: Bool {
         guard let bin = parent else { return false }
-        return bin.factoryName == DeviceSourceElement.declaration.factoryName || bin.isInDeviceSource
+        return bin.factoryName == DeviceSourceElement.factoryName || bin.isInDeviceSource
     }
 }

@@ -16,22 +16,22 @@ final class ScreenLosses: Sendable {
 
     deinit { _ = Self.all.withLock { $0.removeValue(forKey: ObjectIdentifier(self)) } }
 
-    /// Makes a graph's elements of its description.
+    /// Makes a graph's elements, which are of these factories.
     static func inTurn<Result, Failure: Error>(
-        _ text: String, _ body: () throws(Failure) -> Result
+        _ factories: Set<String>, _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        connects(text) ? try ScreenTurn.take(within: ScreenTurn.graphsPatience, body) : try body()
+        connects(factories) ? try ScreenTurn.take(within: ScreenTurn.graphsPatience, body) : try body()
     }
 
-    /// Whether elements of a description may connect to an X server.
-    private static func connects(_ text: String) -> Bool {
-        ([ScreenCapture.factory, "autovideosink"] + ScreenCaptures.windowSinks).contains(where: text.contains)
+    /// Whether an element of one of these factories may connect to an X server.
+    private static func connects(_ factories: Set<String>) -> Bool {
+        !factories.isDisjoint(with: [ScreenCapture.factory, "autovideosink"] + ScreenCaptures.windowSinks)
     }
 
-    /// Before elements are made of a description: they connect as soon as they are linked, and Xlib ends the process when one
-    /// loses what it captures.
-    static func keepProcess(by text: String) {
-        guard connects(text) else { return }
+    /// Call this before elements of these factories are made: they connect as soon as they are linked, and Xlib ends the
+    /// process when one loses what it captures.
+    static func keepProcess(by factories: Set<String>) {
+        guard connects(factories) else { return }
         _ = XConnections.keepProcess { loss in
             for listener in all.withLock({ Array($0.values) }) { listener.told(loss) }
             if case .server = loss { ScreenTurn.serverHasGone() }

@@ -42,7 +42,7 @@ extension Graph {
         let sinks = pipeline.sinks
         let inBins = pipeline.allElements.filter { $0.isSink && !sinks.contains($0) }
         let all = sinks + inBins
-        let pipes = all.filter { $0.factoryName == RawDataPipeElement.declaration.factoryName }
+        let pipes = all.filter { $0.factoryName == RawDataPipeElement.factoryName }
         for element in pipes + all {
             // One that isn't linked yet is behind a demuxer, say, whose pads come with the data.
             let inputs = element.pads.filter { $0.direction == .sink }

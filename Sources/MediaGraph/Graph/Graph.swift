@@ -40,23 +40,31 @@ public final class Graph: Sendable {
         try self.init(Description(text), variables: variables)
     }
 
-    public init(_ description: Description, variables: [String: String] = [:]) throws(GraphError) {
-        self.description = description
-        let problems = try Self.diagnose(description, variables: variables, isMadeNext: true, isComplete: false)
+    public convenience init(_ description: Description, variables: [String: String] = [:]) throws(GraphError) {
+        try self.init(description.resolved(with: variables))
+    }
+
+    public convenience init(_ description: ResolvedDescription) throws(GraphError) {
+        let problems = try Self.diagnose(description, isMadeNext: true, isComplete: false)
             .filter { $0.severity == .error }
         guard problems.isEmpty else { throw .description(DescriptionError(diagnostics: problems)) }
-        let expanded: ExpandedDescription
-        do { expanded = try description.expanded(with: variables) } catch { throw .description(error) }
+        try self.init(checked: description)
+    }
+
+    /// Makes the graph of a description in which ``diagnose(_:isMadeNext:isComplete:)`` has found no error.
+    package init(checked resolved: ResolvedDescription) throws(GraphError) {
+        description = resolved.description
+        let text: String
+        do { text = try resolved.text } catch { throw .description(error) }
+        let factories = resolved.factories
         // Elements connect while they are made.
-        ScreenLosses.keepProcess(by: expanded.text)
+        ScreenLosses.keepProcess(by: factories)
         // Not on the thread that lost it, which is an element's.
         screenLosses = ScreenLosses { [control, screens] loss in control.async { screens.end(loss) } }
         do {
-            pipeline = try ScreenLosses.inTurn(expanded.text) { () throws(GLibError) in
-                try Pipeline(parsing: expanded.text)
-            }
+            pipeline = try ScreenLosses.inTurn(factories) { () throws(GLibError) in try Pipeline(parsing: text) }
         } catch {
-            throw .description(DescriptionError(diagnostics: [expanded.diagnostic(forParseError: error.message)]))
+            throw .description(DescriptionError(diagnostics: [resolved.diagnostic(forParseError: error.message)]))
         }
         pipeline.onEachElement { [weak streamWatch] element in
             element.disablePullOfWAV()

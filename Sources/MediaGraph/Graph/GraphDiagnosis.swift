@@ -10,27 +10,31 @@ extension Graph {
     /// - Parameter isComplete: whether nobody links anything to it later, as a program may; then elements that the text
     ///   leaves unlinked are told.
     public static func diagnose(
+        _ description: ResolvedDescription, isMadeNext: Bool = false, isComplete: Bool = true
+    ) throws(GraphError) -> [Diagnostic] {
+        try diagnose(description, isMadeNext: isMadeNext, isComplete: isComplete, besides: [])
+    }
+
+    /// The same for a description with values for its variables.
+    public static func diagnose(
         _ description: Description, variables: [String: String] = [:], isMadeNext: Bool = false,
         isComplete: Bool = true
     ) throws(GraphError) -> [Diagnostic] {
-        try diagnose(
-            description, variables: variables, isMadeNext: isMadeNext, isComplete: isComplete, besides: [])
+        try diagnose(description.resolved(with: variables), isMadeNext: isMadeNext, isComplete: isComplete)
     }
 
     /// - Parameter files: those that the program uses itself.
     package static func diagnose(
-        _ description: Description, variables: [String: String], isMadeNext: Bool = false, isComplete: Bool = true,
-        besides files: [FileUse]
+        _ description: ResolvedDescription, isMadeNext: Bool = false, isComplete: Bool = true, besides files: [FileUse]
     ) throws(GraphError) -> [Diagnostic] {
         do { try Nodes.register() } catch { throw .registration(error) }
         let checks = NodeChecks.all(isBeforeRun: isMadeNext, isComplete: isComplete, besides: files)
         if isMadeNext {
-            let found = description.diagnose(
-                with: variables, additionalChecks: checks, parses: false, isComplete: isComplete)
+            let found = description.diagnose(additionalChecks: checks, parses: false, isComplete: isComplete)
             if found.allSatisfy({ $0.severity != .error }) { return found }
             // What templates can't tell, GStreamer's own parser has the last word on.
         }
-        return description.diagnose(with: variables, additionalChecks: checks, isComplete: isComplete)
+        return description.diagnose(additionalChecks: checks, isComplete: isComplete)
     }
 }
 

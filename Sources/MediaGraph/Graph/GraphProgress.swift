@@ -40,16 +40,16 @@ extension Graph {
     }
 
     private func endsBranch(_ node: Element, _ factory: String) -> Bool {
-        let ends = [RawDataPipeElement.declaration.factoryName, VirtualSpeakerElement.declaration.factoryName]
+        let ends = [RawDataPipeElement.factoryName, VirtualSpeakerElement.factoryName]
         return ends.contains(factory) && node.staticPad("src")?.isLinked != true
     }
 
     private func unit(of node: Element, _ factory: String) -> ElementProgress.Unit {
         switch factory {
-        case VirtualSpeakerElement.declaration.factoryName, VirtualMicElement.declaration.factoryName: .blocks
+        case VirtualSpeakerElement.factoryName, VirtualMicElement.factoryName: .blocks
         // Pictures and sound together.
-        case MediaSessionElement.declaration.factoryName: .buffers
-        case DeviceSourceElement.declaration.factoryName:
+        case MediaSessionElement.factoryName: .buffers
+        case DeviceSourceElement.factoryName:
             ElementClass.implementation(of: node.element, as: DeviceSourceElement.self).mediaType == .audio
                 ? .blocks : .frames
         default: .frames

@@ -12,9 +12,11 @@ public struct SessionSubscriptions: Sendable, Hashable {
 extension Graph {
     /// The sessions of the graph that read somebody, in the order of their names. Any thread.
     public var sessionSubscriptions: [SessionSubscriptions] {
-        let factory = MediaSessionElement.declaration.factoryName
+        let factory = MediaSessionElement.factoryName
         return pipeline.allElements.filter { $0.factoryName == factory }.compactMap { element in
-            let users = element.pads.filter { $0.direction == .source }.compactMap { UserPad.user(of: $0.name) }
+            let users = element.pads.filter { $0.direction == .source }.compactMap {
+                UserPad.user(of: $0.name, among: MediaSessionElement.userPads)
+            }
             guard !users.isEmpty else { return nil }
             let user = (try? element.property("user", as: String.self)) ?? ""
             return SessionSubscriptions(

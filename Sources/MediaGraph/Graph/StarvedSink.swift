@@ -152,7 +152,7 @@ extension Graph {
 
     /// How many buffers the end of a branch has received; `nil` for an element that ends no branch.
     func delivered(to element: Element) -> UInt64? {
-        if element.factoryName == RawDataPipeElement.declaration.factoryName {
+        if element.factoryName == RawDataPipeElement.factoryName {
             return element.staticPad("src")?.isLinked == true ? nil : NodeCounts(element).map { $0.frames + $0.dropped }
         }
         return streamWatch.count(of: element)
@@ -282,7 +282,7 @@ private struct StarvationSearch {
     private func isHeld(_ element: Element) -> Bool {
         // Of a node that is a bin, the links lead to the elements inside.
         let node = graph.owner(of: element)
-        if node.factoryName == RawDataPipeElement.declaration.factoryName {
+        if node.factoryName == RawDataPipeElement.factoryName {
             return node.pads.contains { $0.direction == .sink && $0.isTaking }
         }
         return element.isSink && (graph.streamWatch.count(of: element) ?? 0) > 0 && element.state < .playing

@@ -14,34 +14,6 @@ enum NodeChecks {
         ]
         return checks + (isBeforeRun ? [] : [FileCheck()]) + (isComplete ? [HostCheck()] : [])
     }
-
-    /// What a node's pads take by its properties, where their templates say more.
-    static func caps(of element: ParsedElement, _ direction: Pad.Direction) -> Caps? {
-        if let formats = formats(of: element)?.formats { return NodeDefinition.caps(formats: formats) }
-        if element.factory == DeviceSourceElement.declaration.factoryName {
-            return DeviceSourceElement.caps(
-                source: element.value(of: "source") ?? "", kind: element.value(of: "kind") ?? DeviceKind.camera.nick)
-        }
-        guard element.factory == RawDataPipeElement.declaration.factoryName, direction == .sink else { return nil }
-        switch BufferType(nick: element.value(of: "buffer-type") ?? BufferType.raw.nick) {
-        case .raw, .native: return BufferType.native.caps
-        case .encoded: return BufferType.encoded.caps
-        case nil: return nil
-        }
-    }
-
-    /// A pre-processor's handler, and the formats that it takes, empty for all that the node carries; `nil` without one.
-    static func formats(of element: ParsedElement) -> (handler: String, formats: [VideoFormat])? {
-        guard element.factory == HandlerRegistry.Kind.processor.node, let name = element.value(of: "handler"),
-            let entry = HandlerRegistry.shared.handlers(.processor).first(where: { $0.name == name })
-        else { return nil }
-        return (name, entry.formats)
-    }
-}
-
-extension ParsedElement {
-    /// The last value that a property is given.
-    fileprivate func value(of property: String) -> String? { properties.last { $0.name == property }?.value }
 }
 
 /// `handler=` must be known, and take its `options=`; a source or a pipe without one does nothing.

@@ -29,3 +29,23 @@ extension Caps {
         return !info.isFieldPerBuffer
     }
 }
+
+extension DescribedNode where Self: ElementImplementation {
+    static var factoryName: String { declaration.factoryName }
+
+    static func hasHandler(named name: String) -> Bool {
+        HandlerPlace.all(of: factoryName).contains { place in
+            HandlerRegistry.shared.handlers(place).contains { $0.name == name }
+        }
+    }
+
+    static func handlers(of element: ParsedElement) -> [DescribedHandler] {
+        HandlerPlace.all(of: factoryName).compactMap { place in
+            guard let handler = element.properties.last(where: { $0.name == place.handler }), !handler.isUnknown,
+                let entry = HandlerRegistry.shared.handlers(place).first(where: { $0.name == handler.value })
+            else { return nil }
+            return DescribedHandler(
+                name: entry.name, optionsProperty: place.options, optionNames: entry.options.map(\.name))
+        }
+    }
+}

@@ -356,3 +356,9 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
         remove(pad)
     }
 }
+
+extension MediaSessionElement: DescribedNode {
+    static var userPads: [UserPad] {
+        StreamKind.allCases.map { UserPad(prefix: $0.outputPrefix, isStrict: true) }
+    }
+}

@@ -9,5 +9,5 @@ extension Element {
         return !peers.isEmpty && peers.allSatisfy { $0.map { $0.isSession || $0.leadsOnlyToSessions } ?? false }
     }
 
-    private var isSession: Bool { factoryName == MediaSessionElement.declaration.factoryName }
+    private var isSession: Bool { factoryName == MediaSessionElement.factoryName }
 }

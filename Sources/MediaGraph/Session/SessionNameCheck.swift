@@ -1,13 +1,43 @@
-/// A `mediasession` must have names that a room and a user can have; and who reads what he sends himself must send something.
+/// A `mediasession` must have names that a room and a user can have, and its user is in a room only once; who reads their
+/// own stream must send one.
 struct SessionNameCheck: DescriptionCheck {
     func problems(in element: DescribedElement) -> [Diagnostic] {
-        guard element.factory == MediaSessionElement.declaration.factoryName else { return [] }
+        guard element.factory == MediaSessionElement.factoryName else { return [] }
         return ["room", "user"].compactMap { name in
             guard let property = element.property(name), let value = property.value,
                 !(name == "user" && value.isEmpty), let expected = MediaSessionElement.refusal(ofName: value)
             else { return nil }
             return property.diagnostic("\"\(value)\" isn't a valid \(name) name", hint: "use \(expected)")
         } + silence(element)
+    }
+
+    func problems(among elements: [DescribedElement]) -> [Diagnostic] {
+        elements.flatMap { problems(in: $0) } + repeatedUsers(among: elements)
+    }
+
+    /// The second session of a user would be refused when the graph starts.
+    private func repeatedUsers(among elements: [DescribedElement]) -> [Diagnostic] {
+        struct Membership: Hashable {
+            let user: String
+            let room: String
+        }
+        var seen: Set<Membership> = []
+        return elements.compactMap { element in
+            guard element.factory == MediaSessionElement.factoryName,
+                element.properties.allSatisfy({ $0.value != nil }),
+                // It may join after the other has left.
+                element.property("join") == nil
+            else { return nil }
+            func named(_ name: String) -> DescribedProperty? {
+                element.properties.last { $0.name == name && $0.value?.isEmpty == false }
+            }
+            guard let user = named("user") ?? named("name"), let name = user.value else { return nil }
+            let room = named("room")?.value ?? MediaSessionElement.defaultSettings.room
+            guard !seen.insert(Membership(user: name, room: room)).inserted else { return nil }
+            return user.diagnostic(
+                "user \"\(name)\" is in room \"\(room)\" already, by another mediasession",
+                hint: "give each session a user= of its own, or another room=")
+        }
     }
 
     private func silence(_ element: DescribedElement) -> [Diagnostic] {

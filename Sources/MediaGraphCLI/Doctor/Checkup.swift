@@ -45,7 +45,9 @@ struct Checkup: Encodable {
         for variable in description.variables where values[variable.name] == nil && variable.defaultValue == nil {
             values[variable.name] = unknown
         }
-        let outline = try description.outline(with: values)
+        let resolved = description.resolved(with: values)
+        _ = try resolved.text
+        let outline = resolved.outline
         let room = outline.elements.contains { $0.factory == "mediasession" } ? rooms.findings : []
         return Checkup(title: title, findings: unique(findings(outline) + room))
     }
@@ -66,7 +68,7 @@ struct Checkup: Encodable {
     }
 
     private static func findings(of text: String) -> [Finding] {
-        (try? Description(text).outline()).map { findings($0) } ?? []
+        findings(Description(text).resolved().outline)
     }
 
     /// What a device source has inside: its own description, or the default device of its kind.

@@ -6,9 +6,9 @@ struct StandardInputReaders {
     let diagnostics: [Diagnostic]
 
     /// - Parameter other: what reads it too, such as `--control -`; `nil`: nothing.
-    init(_ description: Description, _ variables: [String: String], beside other: String? = nil) {
+    init(_ description: ResolvedDescription, beside other: String? = nil) {
         var reader = other
-        diagnostics = description.elements(with: variables).compactMap { element in
+        diagnostics = description.elements.compactMap { element in
             guard let use = StandardStream.input.use(by: element) else { return nil }
             defer { reader = reader ?? "another \(element.factory)" }
             return reader.map {

@@ -7,8 +7,8 @@ struct StandardOutputWriters {
     /// An error for each, for a command that needs standard output itself.
     let diagnostics: [Diagnostic]
 
-    init(_ description: Description, _ variables: [String: String]) {
-        let writers = description.elements(with: variables).compactMap { element in
+    init(_ description: ResolvedDescription) {
+        let writers = description.elements.compactMap { element in
             StandardStream.output.use(by: element).map { (element, $0) }
         }
         factories = Set(writers.map(\.0.factory))

@@ -14,7 +14,7 @@ import Testing
         "GR-2 in a window the caret is below the word, and neither line is wrapped",
         arguments: [20, 60, 80, 100, 120], [(0, 20), (3, 20), (6, 0), (20, 20), (20, 0)])
     func window(_ columns: Int, _ length: (Int, Int)) throws {
-        let diagnostic = try #require(Description(Self.long(length.0, length.1)).diagnose().first)
+        let diagnostic = try #require(Description(Self.long(length.0, length.1)).resolved().diagnose().first)
         let lines = diagnostic.rendered(color: false, columns: columns).split(separator: "\n")
         let indent = lines[2].prefix { $0 != "^" }.count
         #expect(lines[1].dropFirst(indent).hasPrefix("fakesnk"), "\(lines)")

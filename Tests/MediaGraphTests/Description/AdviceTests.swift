@@ -31,15 +31,16 @@ import Testing
             ("gst-launch-1.0 -e videotestsc ! fakesink", "leave out `gst-launch-1.0 -e`"),
         ])
     func shellCommand(text: String, hint: String) {
-        let found = Description(text).diagnose()
+        let found = Description(text).resolved().diagnose()
         #expect(found.map(\.hint) == [hint])
         #expect(found.first?.message == "this is a shell command; keep only what follows its options")
     }
 
     @Test("GR-2 an element whose name begins as a program's does isn't a command")
     func noShellCommand() {
-        #expect(Description("gst-launch-1.0x ! fakesink").diagnose().map(\.message) != [])
-        #expect(Description("mediasession ! fakesink").diagnose().allSatisfy { !$0.message.contains("shell") })
+        #expect(Description("gst-launch-1.0x ! fakesink").resolved().diagnose().map(\.message) != [])
+        #expect(
+            Description("mediasession ! fakesink").resolved().diagnose().allSatisfy { !$0.message.contains("shell") })
     }
 
     @Test(
@@ -60,14 +61,14 @@ import Testing
             ("filesrc location=/dev/null ! pngdec ! videoconvert ! x264enc ! fakesink", "will encode 4:4:4"),
         ])
     func encoderFormat(text: String, message: String) {
-        let found = Description(text).diagnose(isComplete: true)
+        let found = Description(text).resolved().diagnose(isComplete: true)
         #expect(found.count == 1 && found[0].severity == .warning && found[0].message.contains(message), "\(found)")
     }
 
     @Test("GR-2 the size to write instead of one that can't be encoded is never 0")
     func smallestSize() {
         let found = Description("videotestsrc ! video/x-raw,format=I420,width=1,height=1 ! x264enc ! fakesink")
-            .diagnose(isComplete: true)
+            .resolved().diagnose(isComplete: true)
         #expect(found.map(\.hint) == ["write `videoscale ! video/x-raw,width=2,height=2` before it"])
     }
 
@@ -85,7 +86,7 @@ import Testing
             "videotestsrc ! video/x-raw,format=RGB ! videoconvert ! video/x-raw,format={I420,NV12} ! x264enc ! fakesink",
         ])
     func encoderFormatFine(text: String) {
-        #expect(Description(text).diagnose(isComplete: true) == [])
+        #expect(Description(text).resolved().diagnose(isComplete: true) == [])
     }
 
     @Test(
@@ -114,7 +115,9 @@ import Testing
         ])
     func missingDecoder(text: String, expected: String) throws {
         try Nodes.register()
-        let found = Description(text).diagnose().map { "\($0.range.column): \($0.message); \($0.hint ?? "")" }
+        let found = Description(text).resolved().diagnose().map {
+            "\($0.range.column): \($0.message); \($0.hint ?? "")"
+        }
         #expect(found == [expected])
     }
 
@@ -128,6 +131,6 @@ import Testing
             "filesrc location=v ! capsfilter caps=video/x-raw,format=RGB ! identity ! videoconvert ! fakesink",
         ])
     func decoderOrFilter(text: String) {
-        #expect(Description(text).diagnose() == [])
+        #expect(Description(text).resolved().diagnose() == [])
     }
 }

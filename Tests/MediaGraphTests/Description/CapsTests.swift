@@ -203,7 +203,7 @@ import Testing
         ])
     func misplacedOptions(text: String, name: String, hint: String) throws {
         try Nodes.register()
-        let found = Description(text).diagnose()
+        let found = Description(text).resolved().diagnose()
         #expect(found.count == 1 && found[0].message.hasSuffix("has no property \"\(name)\""), "\(found)")
         #expect(found.first?.hint == hint)
     }

@@ -7,7 +7,7 @@ import Testing
 /// What `check` prints.
 @Suite struct DiagnosticTests {
     private func check(_ text: String, _ variables: [String: String] = [:]) -> String {
-        Description(text, name: "a.pipeline").diagnose(with: variables).map { $0.rendered(color: false) }
+        Description(text, name: "a.pipeline").resolved(with: variables).diagnose().map { $0.rendered(color: false) }
             .joined(separator: "\n")
     }
 
@@ -329,7 +329,7 @@ import Testing
             filesink location="x
             ( fakesrc
             """
-        let found = Description(text).diagnose().map { "\($0.range.line):\($0.range.column) \($0.message)" }
+        let found = Description(text).resolved().diagnose().map { "\($0.range.line):\($0.range.column) \($0.message)" }
         #expect(
             found == [
                 "1:1 no element \"videotestscr\"", "1:29 videoconvert has no property \"patern\"",
@@ -376,7 +376,7 @@ import Testing
 
     @Test("GR-2 colours are there on request only")
     func color() {
-        let diagnostic = Description("fakesnk").diagnose()[0]
+        let diagnostic = Description("fakesnk").resolved().diagnose()[0]
         #expect(diagnostic.rendered(color: true).contains("\u{1B}[1;31merror:\u{1B}[0m"))
         #expect(!diagnostic.rendered(color: false).contains("\u{1B}"))
     }
@@ -390,7 +390,9 @@ import Testing
                 return [location.diagnostic("no \"a b\" here", hint: "\(element.name ?? "?")")]
             }
         }
-        let found = Description("filesrc name=f location=a\\ b ! fakesink").diagnose(additionalChecks: [NoAuto()])
+        let found = Description("filesrc name=f location=a\\ b ! fakesink").resolved().diagnose(additionalChecks: [
+            NoAuto()
+        ])
         #expect(
             found.map(\.description) == [
                 """
@@ -414,7 +416,7 @@ import Testing
         try Data([0x61, 0x0A, 0xFF, 0xFE]).write(to: URL(fileURLWithPath: path))
         #expect(throws: Description.FileError.notUTF8(path: path, line: 2)) { try Description(contentsOfFile: path) }
         try Data("fakesnk".utf8).write(to: URL(fileURLWithPath: path))
-        #expect(try Description(contentsOfFile: path).diagnose().first?.range.file == path)
+        #expect(try Description(contentsOfFile: path).resolved().diagnose().first?.range.file == path)
     }
 
     @Test("GR-2 elements linked in a loop are named, however long the loop")

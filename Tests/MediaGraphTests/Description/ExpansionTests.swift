@@ -7,7 +7,7 @@ import Testing
 /// What a description's text becomes before GStreamer's parser sees it.
 @Suite struct ExpansionTests {
     private func expand(_ text: String, _ variables: [String: String] = [:]) throws -> String {
-        try Description(text).expanded(with: variables).text
+        try Description(text).resolved(with: variables).text
     }
 
     @Test("GR-1 a comment begins at the start of a token and ends with its line")
@@ -62,7 +62,8 @@ import Testing
     @Test("GR-1 a variable's value arrives as it is, in quotes within quotes too", arguments: oddNames)
     func nestedQuotes(_ value: String) throws {
         func location(_ options: String) throws -> String? {
-            let element = try #require(Description("rawdatapipe \(options)").elements(with: ["OUT": value]).first)
+            let element = try #require(
+                Description("rawdatapipe \(options)").resolved(with: ["OUT": value]).elements.first)
             let text = try #require(element.property("options")?.value)
             return try HandlerOptions(text, handler: "y4m").text("location")
         }
@@ -71,7 +72,8 @@ import Testing
         #expect(try location(#"options="location=\"${NONE:-${OUT}}\"""#) == value)
         // A description in a property has quotes one depth further in.
         let nested = Description(#"playbin video-sink="rawdatapipe options=\"location=\\\"${OUT}\\\"\"""#)
-        let inner = try #require(nested.elements(with: ["OUT": value]).first?.nested.first?.property("options")?.value)
+        let inner = try #require(
+            nested.resolved(with: ["OUT": value]).elements.first?.nested.first?.property("options")?.value)
         #expect(try HandlerOptions(inner, handler: "y4m").text("location") == value)
     }
 
@@ -81,19 +83,19 @@ import Testing
     func stockProperty(_ value: String) throws {
         for text in [#"filesink name=s location="${OUT}""#, #"filesink location="${NO:-${OUT}}" name=s"#] {
             let description = Description(text)
-            let expanded = try description.expanded(with: ["OUT": value]).text
+            let expanded = try description.resolved(with: ["OUT": value]).text
             let sink = try #require(Pipeline(parsing: expanded).element(named: "s"))
             #expect(try sink.property("location", as: String.self) == value, "\(expanded)")
-            let element = try #require(description.elements(with: ["OUT": value]).first)
+            let element = try #require(description.resolved(with: ["OUT": value]).elements.first)
             #expect(element.property("location")?.value == value)
-            #expect(description.diagnose(with: ["OUT": value]) == [])
+            #expect(description.resolved(with: ["OUT": value]).diagnose() == [])
         }
     }
 
     @Test("GR-1 quotes that the description itself puts around a variable are the property's")
     func ownQuotes() throws {
         let description = Description(##"filesink location="\"${A}\"""##)
-        let element = try #require(description.elements(with: ["A": "a"]).first)
+        let element = try #require(description.resolved(with: ["A": "a"]).elements.first)
         #expect(element.property("location")?.value == "a")
     }
 
@@ -115,11 +117,13 @@ import Testing
             #expect(fileOptions.isDisjoint(with: bare), "\(file)")
             let named = Set(description.text.matches(of: /\slocation="\$\{([A-Z_]+)/).map { String($0.1) })
             let given = Dictionary(uniqueKeysWithValues: named.map { ($0, value) })
-            let locations = description.elements(with: given).compactMap { $0.property("location")?.value }
+            let locations = description.resolved(with: given).elements.compactMap { $0.property("location")?.value }
             #expect(named.isEmpty || named == ["HERE"] || locations.contains(value), "\(file)")
             let names = Set(description.text.matches(of: /\\"\$\{([A-Z_]+)/).map { String($0.1) })
             let variables = Dictionary(uniqueKeysWithValues: names.map { ($0, value) })
-            let options = description.elements(with: variables).flatMap(\.properties).filter { $0.name == "options" }
+            let options = description.resolved(with: variables).elements.flatMap(\.properties).filter {
+                $0.name == "options"
+            }
             let values = try options.compactMap { property -> [String]? in
                 guard let text = property.value else { return nil }
                 let keys = try #require(HandlerOptions.keys(in: text), "\(file): \(text)")
@@ -185,7 +189,7 @@ import Testing
         #expect(parsed.problems == [])
         let caps = try Caps(checking: #require(parsed.links.first?.filter?.text))
         #expect(caps[0].text("name") == value)
-        #expect(Description(text).diagnose(with: ["A": value]) == [])
+        #expect(Description(text).resolved(with: ["A": value]).diagnose() == [])
     }
 
     @Test("GR-1 a default inside quotes is one value too")
@@ -203,7 +207,7 @@ import Testing
             ("videotestsrc ! video/x-raw,width=${W} ! fakesink", 34),
         ])
     func emptyValue(_ text: String, _ column: Int) throws {
-        let found = Description(text).diagnose(with: ["W": ""])
+        let found = Description(text).resolved(with: ["W": ""]).diagnose()
         #expect(found.map(\.message) == ["variable \"W\" is empty here"])
         #expect(found.map(\.range.column) == [column])
         #expect(throws: DescriptionError.self) { try expand(text, ["W": ""]) }
@@ -218,16 +222,16 @@ import Testing
             "videotestsrc ! textoverlay text=a=${W:-} ! fakesink",
         ])
     func emptyElsewhere(_ text: String) {
-        #expect(Description(text).diagnose() == [])
+        #expect(Description(text).resolved().diagnose() == [])
     }
 
     @Test("GR-1 HERE is the folder of the description's file, or the current one, and may be given")
     func here() throws {
         let folder = try TemporaryFolder()
         let file = try folder.write("a.pipeline", Array("filesrc location=\"${HERE}/x\"".utf8))
-        #expect(try Description(contentsOfFile: file).expanded().text == "filesrc location=\"\(folder.path)/x\"")
+        #expect(try Description(contentsOfFile: file).resolved().text == "filesrc location=\"\(folder.path)/x\"")
         #expect(
-            try Description(contentsOfFile: file).expanded(with: ["HERE": "/y"]).text == "filesrc location=\"/y/x\"")
+            try Description(contentsOfFile: file).resolved(with: ["HERE": "/y"]).text == "filesrc location=\"/y/x\"")
         #expect(try expand("${HERE}") == FileManager.default.currentDirectoryPath)
     }
 
@@ -242,7 +246,7 @@ import Testing
 
     @Test("GR-1 a byte order mark and Windows line ends are harmless")
     func windows() throws {
-        #expect(Description("\u{FEFF}# a\r\nfakesrc\r\n! fakesink\r\n").diagnose() == [])
+        #expect(Description("\u{FEFF}# a\r\nfakesrc\r\n! fakesink\r\n").resolved().diagnose() == [])
     }
 
     @Test("GR-1 a description lists its variables and the values it has no use for")

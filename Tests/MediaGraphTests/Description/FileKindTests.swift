@@ -100,10 +100,11 @@ import Testing
 
     @Test("GR-2 udpsink with an unknown host is a warning")
     func unknownHost() {
-        let elements = Description("videotestsrc ! udpsink host=nosuch.example").elements()
+        let elements = Description("videotestsrc ! udpsink host=nosuch.example").resolved().elements
         let unknown = HostCheck { $0 == "nosuch.example" ? "unknown" : nil }.problems(among: elements)
         #expect(unknown.map(\.message) == ["can't resolve the host name \"nosuch.example\": unknown"])
         #expect(HostCheck { _ in nil }.problems(among: elements) == [])
-        #expect(HostCheck().problems(among: Description("videotestsrc ! udpsink host=127.0.0.1").elements()) == [])
+        #expect(
+            HostCheck().problems(among: Description("videotestsrc ! udpsink host=127.0.0.1").resolved().elements) == [])
     }
 }

@@ -35,19 +35,18 @@ import Testing
             }
             let text = String(String.UnicodeScalarView(scalars))
             let description = Description(text)
-            let diagnostics = description.diagnose(with: ["A": "\" ! \\"])
+            let diagnostics = description.resolved(with: ["A": "\" ! \\"]).diagnose()
             for diagnostic in diagnostics {
                 #expect(diagnostic.range.line >= 1 && diagnostic.range.column >= 1)
                 #expect(!diagnostic.rendered(color: false).isEmpty)
             }
             #expect(Set(diagnostics).count == diagnostics.count)
-            let all = description.diagnose(
-                with: ["A": "\" ! \\"],
+            let all = description.resolved(with: ["A": "\" ! \\"]).diagnose(
                 additionalChecks: NodeChecks.all(isBeforeRun: false, isComplete: true, besides: []),
                 parses: false, isComplete: true)
             #expect(Set(all).count == all.count)
             if diagnostics.allSatisfy({ $0.severity == .warning }) {
-                let expanded = try description.expanded(with: ["A": "\" ! \\"]).text
+                let expanded = try description.resolved(with: ["A": "\" ! \\"]).text
                 #expect(DescriptionProbe.parse(expanded)?.message == nil, "\(text.debugDescription)")
             }
         }
@@ -56,15 +55,15 @@ import Testing
     @Test("GR-2 deep nesting and long text end in a diagnostic, not on the stack")
     func extremes() {
         let deep = String(repeating: "( ", count: 100_000)
-        #expect(Description(deep).diagnose().contains { $0.message.hasPrefix("more than") })
+        #expect(Description(deep).resolved().diagnose().contains { $0.message.hasPrefix("more than") })
         let braces = "fakesrc ! video/x-raw,a=" + String(repeating: "{", count: 100_000) + " ! fakesink"
-        #expect(!Description(braces).diagnose().isEmpty)
+        #expect(!Description(braces).resolved().diagnose().isEmpty)
         let defaults = String(repeating: "${A:-", count: 100_000)
-        #expect(!Description(defaults).diagnose().isEmpty)
-        #expect(!Description(String(repeating: "fakesnk ! ", count: 300)).diagnose().isEmpty)
-        #expect(!Description(String(repeating: "\"", count: 10_000)).diagnose().isEmpty)
+        #expect(!Description(defaults).resolved().diagnose().isEmpty)
+        #expect(!Description(String(repeating: "fakesnk ! ", count: 300)).resolved().diagnose().isEmpty)
+        #expect(!Description(String(repeating: "\"", count: 10_000)).resolved().diagnose().isEmpty)
         #expect(
-            !Description("fakesrc name=" + String(repeating: "\\", count: 10_001)).diagnose().contains {
+            !Description("fakesrc name=" + String(repeating: "\\", count: 10_001)).resolved().diagnose().contains {
                 $0.severity == .error
             })
     }

@@ -114,20 +114,20 @@ import Testing
         let check = DisplayCheck { _ in nil }
         let text = "videotestsrc ! ${VIEW:-ximagesink}"
         func found(_ variables: [String: String] = [:]) -> [Diagnostic] {
-            Description(text).elements(with: variables).flatMap { check.problems(in: $0) }
+            Description(text).resolved(with: variables).elements.flatMap { check.problems(in: $0) }
         }
         #expect(found().first?.message == "ximagesink needs a display, and DISPLAY isn't set")
         #expect(found().first?.hint == "VIEW=fakesink needs no display")
         #expect(found(["VIEW": "fakesink"]).isEmpty)
         let automatic = found(["VIEW": "autovideosink"]).first?.hint
         #expect(automatic?.hasPrefix("no window will open; VIEW=fakesink needs no display") == true)
-        #expect(DisplayCheck { _ in ":0" }.problems(in: Description(text).elements()[1]).isEmpty)
+        #expect(DisplayCheck { _ in ":0" }.problems(in: Description(text).resolved().elements[1]).isEmpty)
 
-        let player = Description("playbin uri=file:///a.mkv").elements()[0]
+        let player = Description("playbin uri=file:///a.mkv").resolved().elements[0]
         #expect(check.problems(in: player).first?.severity == .warning)
 
         let captures = ["ximagesrc ! fakesink", "ximagesrc display-name=:1 ! fakesink"].map {
-            check.problems(in: Description($0).elements()[0]).first
+            check.problems(in: Description($0).resolved().elements[0]).first
         }
         #expect(captures[0]?.message == "ximagesrc needs a display, and DISPLAY isn't set")
         #expect(captures[0]?.hint?.contains("xvfb-run") == true && captures[1] == nil)

@@ -111,7 +111,7 @@ import Testing
 
     @Test("GR-2 a variable whose name differs only in case is reported as it is given")
     func variableCase() {
-        let found = Description("filesrc location=${file} ! fakesink").diagnose(with: ["FILE": "x"])
+        let found = Description("filesrc location=${file} ! fakesink").resolved(with: ["FILE": "x"]).diagnose()
         #expect(found.map(\.hint) == ["it is given as FILE: write ${FILE}"])
     }
 

@@ -8,15 +8,15 @@ import Testing
     init() throws { try Nodes.register() }
 
     private func messages(_ text: String) -> [String] {
-        Description(text).diagnose(isComplete: true).filter { $0.severity == .error }
+        Description(text).resolved().diagnose(isComplete: true).filter { $0.severity == .error }
             .map { "\($0.range.column) \($0.message): \($0.hint ?? "")" }
     }
 
     @Test("GR-2 in a variable's value they are what their writer meant")
     func variable() {
         for value in ["clip – one.mp4", "clip „x“ two.mp4", "l’été.mp4"] {
-            let found = Description("filesrc location=\"${FILE}\" ! fakesink").diagnose(
-                with: ["FILE": value], isComplete: true)
+            let found = Description("filesrc location=\"${FILE}\" ! fakesink").resolved(with: ["FILE": value]).diagnose(
+                isComplete: true)
             #expect(found.filter { $0.severity == .error } == [], "\(value)")
         }
     }

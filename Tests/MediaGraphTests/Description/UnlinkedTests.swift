@@ -8,7 +8,7 @@ import Testing
     init() throws { try Nodes.register() }
 
     private func check(_ text: String) -> String {
-        Description(text, name: "a.pipeline").diagnose(isComplete: true).map { $0.rendered(color: false) }
+        Description(text, name: "a.pipeline").resolved().diagnose(isComplete: true).map { $0.rendered(color: false) }
             .joined(separator: "\n")
     }
 
@@ -187,11 +187,11 @@ import Testing
             ),
         ])
     func unsetFile(text: String, message: String, hint: String) {
-        let found = Description(text).diagnose(isComplete: true)
+        let found = Description(text).resolved().diagnose(isComplete: true)
         #expect(
             found.contains { $0.severity == .error && $0.hint == hint && $0.message.hasPrefix(message) }, "\(found)")
         // A program may set it.
-        #expect(!Description(text).diagnose().contains { $0.hint == hint })
+        #expect(!Description(text).resolved().diagnose().contains { $0.hint == hint })
     }
 
     @Test(
@@ -203,10 +203,10 @@ import Testing
             ("appsink max-buffers=3 drop=true", "the graph never ends, since appsink waits until they are taken"),
         ])
     func unreadSink(text: String, effect: String) {
-        let found = Description("fakesrc ! \(text)").diagnose(isComplete: true)
+        let found = Description("fakesrc ! \(text)").resolved().diagnose(isComplete: true)
         #expect(found.map(\.message) == ["nobody takes the samples of appsink: \(effect)"])
         #expect(found.allSatisfy { $0.severity == .warning })
-        #expect(Description("fakesrc ! \(text)").diagnose() == [])
+        #expect(Description("fakesrc ! \(text)").resolved().diagnose() == [])
     }
 
     @Test("GR-2 a file or a sink that is set needs no more")

@@ -421,7 +421,7 @@ import Testing
         let found = try Graph.diagnose(text)
         #expect(found.contains { $0.message.contains("in source: no element \"v4l2srk\"") })
         // The default device.
-        let byDefault = Description("devicesource kind=microphone source=\"\" ! fakesink").diagnose()
+        let byDefault = Description("devicesource kind=microphone source=\"\" ! fakesink").resolved().diagnose()
         #expect(byDefault.allSatisfy { $0.severity != .error }, "\(byDefault)")
         for source in ["identity", "fakesink", "v4l2src ! fakesink  identity"] {
             let found = try Graph.diagnose(Description("devicesource source=\"\(source)\" ! fakesink"))

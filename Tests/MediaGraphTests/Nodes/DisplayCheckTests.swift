@@ -13,7 +13,7 @@ import Testing
         ])
     func directFB(text: String) {
         func errors(_ check: DisplayCheck) -> [Diagnostic] {
-            check.problems(among: Description(text).elements()).filter { $0.severity == .error }
+            check.problems(among: Description(text).resolved().elements).filter { $0.severity == .error }
         }
         let found = errors(DisplayCheck(environment: { _ in ":0" }, hasFramebuffer: { false }))
         #expect(found.count == 1 && found[0].message.contains("/dev/fb0"), "\(found)")
@@ -28,7 +28,7 @@ import Testing
         ])
     func screens(factory: String, lack: String) throws {
         try #require(ElementFactoryInfo.find(factory) != nil)
-        let elements = Description("videotestsrc ! \(factory)").elements()
+        let elements = Description("videotestsrc ! \(factory)").resolved().elements
         let without = DisplayCheck(environment: { _ in nil }, hasFramebuffer: { false }, hasScreen: { false })
         let found = without.problems(among: elements)
         #expect(found.map(\.severity) == [.warning])

@@ -199,7 +199,7 @@ import Testing
                 session.video_alice_20b_2E ! rawdatapipe name=video_alice_20b_2E on-error=drop
                 """)
         for session in [alice, bob] {
-            #expect(Description(session.description).diagnose() == [])
+            #expect(Description(session.description).resolved().diagnose() == [])
             await session.leave()
         }
     }

@@ -41,7 +41,7 @@ import Testing
         #expect(
             alice.description.contains("role=host raw-streaming=true")
                 && alice.description.contains("! alphachannel name=alpha mask=\"alpha method=green\" ! session.camera"))
-        #expect(Description(alice.description).diagnose() == [])
+        #expect(Description(alice.description).resolved().diagnose() == [])
         await alice.leave()
     }
 

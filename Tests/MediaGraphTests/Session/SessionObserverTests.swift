@@ -148,7 +148,7 @@ import Testing
                 session.video_bob ! frameobserver name=observer_video_bob position=pre-renderer ! tee \
                 name=observed_video_bob allow-not-linked=true
                 """))
-        #expect(Description(alice.description).diagnose() == [])
+        #expect(Description(alice.description).resolved().diagnose() == [])
         for session in [alice, bob] { await session.leave() }
         #expect(Set(observer.calls.all) == [wantsChannels ? "bob in \(room)" : "bob"])
         if !wantsChannels { #expect(Set(observer.streams.all) == ["\(room)/bob/video"]) }

@@ -84,7 +84,7 @@ import Testing
         for marks in [own, aux, remote] { #expect(waitUntil { marks.all.all.count > 3 }) }
         #expect(Set(own.all.all) == ["x main \(room)/alice/video changed"])
         #expect(Set(aux.all.all + remote.all.all) == ["none aux \(room)/alice/videoaux changed"])
-        #expect(Description(alice.description).diagnose() == [])
+        #expect(Description(alice.description).resolved().diagnose() == [])
         #expect(alice.description.contains("! session.camera_aux\n"))
         #expect(alice.description.contains("session.preview_aux ! rawdatapipe name=preview_aux"))
         for session in [alice, bob] { await session.leave() }
@@ -133,7 +133,7 @@ import Testing
                 session.preview ! rawdatapipe name=preview format=rgb engine-render=true on-error=drop \
                 ! rawdatapipe name=window
                 """))
-        #expect(Description(alice.description).diagnose() == [])
+        #expect(Description(alice.description).resolved().diagnose() == [])
         let pipe = try alice.graph.element("preview")
         for (property, value) in [("format", "yuv"), ("buffer-type", "native"), ("engine-render", "false")] {
             let before = try pipe.propertyText(property)

@@ -37,7 +37,7 @@ import Testing
                         && (!playsLocally || heard.all.contains(1000))
                 })
             #expect(bob.description.contains("share_heard. ! queue ! fakesink sync=false") == playsLocally)
-            #expect(Description(bob.description).diagnose().filter { $0.severity == .error } == [])
+            #expect(Description(bob.description).resolved().diagnose().filter { $0.severity == .error } == [])
             await bob.shareHelper.stopSharing()
             #expect(devices() == [own])
         }

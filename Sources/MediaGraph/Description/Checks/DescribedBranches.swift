@@ -35,7 +35,7 @@ struct DescribedBranches {
     }
 
     private func isPipe(_ index: Int) -> Bool {
-        context.factories[index]?.name == RawDataPipeElement.declaration.factoryName
+        context.factories[index].flatMap { DescribedNodes.node($0.name) }?.prerolls == false
     }
 
     /// The sinks that are reached through elements for which `passes` is true.

@@ -7,7 +7,7 @@ enum DescriptionChecks {
     static func problems(in context: CheckContext) -> [Problem] {
         context.parsed.problems + ElementCheck.problems(in: context) + PropertyCheck.problems(in: context)
             + NameCheck.problems(in: context) + linkProblems(in: context) + LoopCheck.problems(in: context)
-            + SessionCheck.problems(in: context) + MissingDecoderCheck.problems(in: context)
+            + MissingDecoderCheck.problems(in: context)
             + SharedPadCheck.problems(in: context) + LostStreamCheck.problems(in: context)
             + BitRateCheck.problems(in: context) + URICheck.problems(in: context)
     }

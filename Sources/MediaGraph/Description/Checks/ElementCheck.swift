@@ -54,10 +54,9 @@ enum ElementCheck {
                     message: "\(message) on this machine; it is in the package \(package)",
                     hint: "apt install \(package)")
             }
-            let node = HandlerRegistry.Kind.allCases.first { kind in
-                HandlerRegistry.shared.handlers(kind).contains { $0.name == name }
+            if let node = DescribedNodes.node(ofHandler: name) {
+                return Finding(message: message, hint: "it is a handler: \(node.factoryName) handler=\(name)")
             }
-            if let node { return Finding(message: message, hint: "it is a handler: \(node.node) handler=\(name)") }
             return Finding(message: message, hint: similar(to: name).map { "did you mean \"\($0)\"?" })
         }
     }

@@ -25,21 +25,19 @@ struct MisplacedOptions {
             hint = "put all \(isCaps ? "fields" : "options") into one quoted value: \(text)"
             return
         }
-        for place in HandlerPlace.all(of: factory.name) {
-            guard let handler = properties.last(where: { $0.name == place.handler }), !handler.isUnknown,
-                let entry = HandlerRegistry.shared.handlers(place).first(where: { $0.name == handler.value })
-            else { continue }
-            let names = Set(entry.options.map(\.name))
+        for handler in DescribedNodes.node(factory.name)?.handlers(of: element) ?? [] {
+            let names = Set(handler.optionNames)
             let members = properties.indices.filter { isForeign(properties[$0]) && names.contains(properties[$0].name) }
             guard !members.isEmpty else { continue }
             self.members = members
-            let given = properties.last { $0.name == place.options }
+            let given = properties.last { $0.name == handler.optionsProperty }
             let (known, unknown) = (members.map { properties[$0].name }, given?.isUnknown == true)
             let text =
                 unknown
-                ? "\(place.options)=…" : Self.assignment(given, members.map { properties[$0] }, to: place.options)
+                ? "\(handler.optionsProperty)=…"
+                : Self.assignment(given, members.map { properties[$0] }, to: handler.optionsProperty)
             hint =
-                "\(known.joined(separator: ", ")) \(known.count == 1 ? "is an option" : "are options") of \(entry.name): "
+                "\(known.joined(separator: ", ")) \(known.count == 1 ? "is an option" : "are options") of \(handler.name): "
                 + text
             return
         }

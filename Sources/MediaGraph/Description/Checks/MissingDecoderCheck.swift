@@ -39,7 +39,9 @@ enum MissingDecoderCheck {
         let templates = factory.padTemplates.filter { template in
             template.direction == .sink && (end.pads.isEmpty || end.pads.contains { template.matches($0.text) })
         }
-        let caps = NodeChecks.caps(of: context.parsed.elements[index], .sink).map { [$0] } ?? templates.map(\.caps)
+        let element = context.parsed.elements[index]
+        let caps =
+            DescribedNodes.node(element.factory)?.caps(of: element, .sink).map { [$0] } ?? templates.map(\.caps)
         var types: Set<String> = []
         for caps in caps {
             if caps.isAny || caps.isEmpty { return nil }

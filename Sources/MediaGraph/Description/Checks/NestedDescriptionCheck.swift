@@ -1,23 +1,28 @@
 import GStreamer
 
 /// A property that holds an element takes a description as its value: `video-sink="videoconvert ! fakesink"`. GStreamer
-/// takes what it can of a wrong one and drops the error. So does a `devicesource`, which makes the elements itself.
+/// takes what it can of a wrong one and drops the error. A node may have one for its source (``DescribedNode/sourceProperty``).
 enum NestedDescriptionCheck {
     static func isDescription(_ info: PropertyInfo, of factory: String) -> Bool {
-        info.kind == .element || (factory == DeviceSourceElement.declaration.factoryName && info.name == "source")
+        info.kind == .element || isSource(info, of: factory)
     }
 
-    static func problem(_ property: ParsedProperty, _ info: PropertyInfo) -> Problem? {
+    private static func isSource(_ info: PropertyInfo, of factory: String) -> Bool {
+        DescribedNodes.node(factory)?.sourceProperty == info.name
+    }
+
+    static func problem(_ property: ParsedProperty, _ info: PropertyInfo, of factory: String) -> Problem? {
         let bytes = Array(property.value.utf8)
-        // An empty `source` is the machine's default device.
-        guard !bytes.contains(0), !(info.name == "source" && bytes.isEmpty) else { return nil }
+        let isSource = isSource(info, of: factory)
+        // An empty one is the default source.
+        guard !bytes.contains(0), !(isSource && bytes.isEmpty) else { return nil }
         let parsed = DescriptionParser.parse(bytes)
         let problems = DescriptionChecks.problems(in: parsed).filter { $0.severity == .error }
         func problem(_ message: String, _ hint: String?) -> Problem {
             Problem(place: .expanded(property.valueRange), message: "in \(info.name): \(message)", hint: hint)
         }
         if let first = problems.first { return problem(first.message, first.hint) }
-        if info.name == "source", let element = elementWithoutInput(DescriptionOutline(parsed)) {
+        if isSource, let element = elementWithoutInput(DescriptionOutline(parsed)) {
             return problem("\(element) isn't a source", "a device's element, such as v4l2src device=/dev/video0")
         }
         return nil

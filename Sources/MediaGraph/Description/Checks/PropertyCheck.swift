@@ -48,7 +48,7 @@ enum PropertyCheck {
         if property.isUnknown { return nil }
         guard let error = info.valueError(for: property.value) else {
             return NestedDescriptionCheck.isDescription(info, of: label)
-                ? NestedDescriptionCheck.problem(property, info) : forgottenValue(property)
+                ? NestedDescriptionCheck.problem(property, info, of: label) : forgottenValue(property)
         }
         return Problem(
             place: .expanded(property.valueRange), message: message(property, info, error, label: label),

@@ -74,8 +74,6 @@ enum QuotedValue {
         guard word.utf8.allSatisfy(\.continuesIdentifier) else { return false }
         return NearestName.find(word, among: ElementFactoryInfo.allNames) != nil
             || DebianPackages.shared.package(ofElement: word) != nil
-            || HandlerRegistry.Kind.allCases.contains { kind in
-                HandlerRegistry.shared.handlers(kind).contains { $0.name == word }
-            }
+            || DescribedNodes.node(ofHandler: word) != nil
     }
 }

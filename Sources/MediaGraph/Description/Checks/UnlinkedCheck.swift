@@ -43,7 +43,7 @@ enum UnlinkedCheck {
         guard factory.has(.sink, .always) else {
             // A mixer's or a multiplexer's. Bins may have streams from elsewhere: a session's come from the network.
             // A live mixer gives something by itself, and so does a source that may have input too.
-            if factory.name == VirtualSpeakerElement.declaration.factoryName {
+            if DescribedNodes.node(factory.name)?.needsInput == true {
                 return isRead
                     ? (.error, "nothing is linked to \(label), so elements downstream would wait forever")
                     : (.warning, "nothing is linked to \(label): there is nothing to hear")

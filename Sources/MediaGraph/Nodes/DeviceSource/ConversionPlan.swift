@@ -63,7 +63,13 @@ struct ConversionPlan: Sendable {
     }
 }
 
-extension DeviceSourceElement {
+extension DeviceSourceElement: DescribedNode {
+    static var sourceProperty: String? { "source" }
+
+    static func caps(of element: ParsedElement, _ direction: Pad.Direction) -> Caps? {
+        caps(source: element.value(of: "source") ?? "", kind: element.value(of: "kind") ?? DeviceKind.camera.nick)
+    }
+
     /// All that it can give by its properties: the device's own formats, and what is made of them; `nil` where these say nothing.
     static func caps(source: String, kind: String) -> Caps? {
         let factory: String?
@@ -75,7 +81,7 @@ extension DeviceSourceElement {
             case nil: return nil
             }
         } else {
-            factory = (try? Description(source).outline())?.elements.last?.factory
+            factory = Description(source).resolved().outline.elements.last?.factory
         }
         let templates = factory.flatMap { ElementFactoryInfo.find($0) }?.padTemplates.filter { $0.direction == .source }
         // A demultiplexer may give either.

@@ -30,17 +30,17 @@ final class DeviceChain: Sendable {
     ///
     /// - Parameter isOutlived: whether downstream goes on when the device has gone. The memory of PipeWire's buffers goes with it
     ///   (0.3.65), though a sink may hold the last one: then its frames are copied.
-    init(_ description: String, isOutlived: Bool, _ flow: DeviceFlow) throws(MediaGraphError) {
+    init(_ description: ResolvedDescription, isOutlived: Bool, _ flow: DeviceFlow) throws(MediaGraphError) {
         let expected = "a description of one source, such as \"v4l2src device=/dev/video0\""
         do {
-            element = try Self.inTurn(description.contains(ScreenCapture.factory)) { () throws(GLibError) in
-                try Element(parsing: description)
+            element = try Self.inTurn(description.factories.contains(ScreenCapture.factory)) { () throws(GLibError) in
+                try Element(parsing: description.description.text)
             }
         } catch {
             throw .invalidParameter(.init("source", expected: expected, actual: error.message))
         }
         guard element.staticPad("src") != nil, let device = Self.innermost(element) else {
-            throw .invalidParameter(.init("source", expected: expected, actual: "\"\(description)\""))
+            throw .invalidParameter(.init("source", expected: expected, actual: "\"\(description.description.text)\""))
         }
         self.device = device
         self.flow = flow

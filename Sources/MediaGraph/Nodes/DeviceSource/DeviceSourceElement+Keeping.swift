@@ -46,8 +46,9 @@ extension DeviceSourceElement {
         let chain = try ask(label, within: patience, isOpening: true) { () throws(MediaGraphError) in
             let text =
                 settings.source.isEmpty ? try DefaultDevice.text(settings.kind, within: listPatience) : settings.source
-            ScreenLosses.keepProcess(by: text)
-            let chain = try DeviceChain(text, isOutlived: settings.reconnect != .never, flow)
+            let description = Description(text).resolved()
+            ScreenLosses.keepProcess(by: description.factories)
+            let chain = try DeviceChain(description, isOutlived: settings.reconnect != .never, flow)
             if let camera { try chain.take(camera, besides: others) }
             return chain
         }
@@ -210,7 +211,7 @@ extension DeviceSourceElement {
         let settings = settings.current
         guard !settings.source.isEmpty else { return settings.kind == .microphone ? .audio : .video }
         // By its factories: the elements themselves may connect to a server that hangs.
-        let factories = (try? Description(settings.source).outline())?.elements.map(\.factory) ?? []
+        let factories = Description(settings.source).resolved().outline.elements.map(\.factory)
         return factories.reversed().lazy.compactMap(MediaType.init(givenBy:)).first
             ?? downstream.flatMap(MediaType.init)
     }

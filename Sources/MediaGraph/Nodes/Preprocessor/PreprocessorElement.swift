@@ -270,3 +270,18 @@ final class PreprocessorElement: InPlaceTransform, HandlerSwapping, @unchecked S
         return .dropped
     }
 }
+
+extension PreprocessorElement: DescribedNode {
+    /// The formats of the handler; what the node carries for a handler that takes all.
+    static func caps(of element: ParsedElement, _ direction: Pad.Direction) -> Caps? {
+        handler(of: element).map { NodeDefinition.caps(formats: $0.formats) }
+    }
+
+    static func formatHandler(of element: ParsedElement) -> String? { handler(of: element)?.name }
+
+    private static func handler(of element: ParsedElement) -> HandlerRegistry.Entry? {
+        element.value(of: "handler").flatMap { name in
+            HandlerRegistry.shared.handlers(.processor).first { $0.name == name }
+        }
+    }
+}

@@ -351,3 +351,17 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
         state.withLock { $0.named = handle }
     }
 }
+
+extension RawDataPipeElement: DescribedNode {
+    static var prerolls: Bool { false }
+
+    /// What `buffer-type` takes.
+    static func caps(of element: ParsedElement, _ direction: Pad.Direction) -> Caps? {
+        guard direction == .sink else { return nil }
+        return switch BufferType(nick: element.value(of: "buffer-type") ?? BufferType.raw.nick) {
+        case .raw, .native: BufferType.native.caps
+        case .encoded: BufferType.encoded.caps
+        case nil: nil
+        }
+    }
+}

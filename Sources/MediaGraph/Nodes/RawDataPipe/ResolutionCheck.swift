@@ -1,7 +1,7 @@
 /// `resolution=` is a string for GStreamer, which takes any.
 struct ResolutionCheck: DescriptionCheck {
     func problems(in element: DescribedElement) -> [Diagnostic] {
-        guard element.factory == RawDataPipeElement.declaration.factoryName,
+        guard element.factory == RawDataPipeElement.factoryName,
             let property = element.property("resolution"), let text = property.value, Resolution(text: text) == nil
         else { return [] }
         return [

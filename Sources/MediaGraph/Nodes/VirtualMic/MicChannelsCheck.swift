@@ -1,7 +1,7 @@
 /// Two channels leave a microphone only where it says so.
 struct MicChannelsCheck: DescriptionCheck {
     func problems(in element: DescribedElement) -> [Diagnostic] {
-        guard element.factory == VirtualMicElement.declaration.factoryName, let handler = element.property("handler"),
+        guard element.factory == VirtualMicElement.factoryName, let handler = element.property("handler"),
             let options = element.property("options"), let text = options.value,
             let values = try? HandlerOptions(text, handler: handler.value ?? ""), values.text("channels") == "2",
             !CheckContext.says(true, element.property("stereo")?.value ?? "")

@@ -2,7 +2,7 @@
 /// some that comes in.
 struct MicInputCheck: DescriptionCheck {
     func problems(in element: DescribedElement) -> [Diagnostic] {
-        guard element.factory == VirtualMicElement.declaration.factoryName,
+        guard element.factory == VirtualMicElement.factoryName,
             let handler = element.property("handler"), let name = handler.value
         else { return [] }
         let (makes, edits) = (

@@ -393,3 +393,8 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
         return true
     }
 }
+
+extension VirtualSpeakerElement: DescribedNode {
+    static var needsInput: Bool { true }
+    static var userPads: [UserPad] { [UserPad(prefix: "user_", isStrict: false)] }
+}

@@ -1,24 +1,3 @@
-/// A description as GStreamer's parser is given it, which knows where each part of it was written.
-public struct ExpandedDescription: Sendable {
-    /// Text for `gst_parse_launch_full`: comments stripped, variables replaced.
-    public let text: String
-    let map: OffsetMap
-    let source: SourceText
-
-    /// The place in the source of a part of `text`, in UTF-8 offsets.
-    public func sourceRange(of offsets: Range<Int>) -> SourceRange {
-        source.range(map.source(of: offsets).range)
-    }
-
-    /// The best place for an error that `gst_parse_launch_full` gave for `text`.
-    public func diagnostic(forParseError message: String) -> Diagnostic {
-        let bytes = Array(text.utf8)
-        let parsed = DescriptionParser.parse(bytes)
-        let problem = ParseErrorPlace.problem(message, parsed, bytes)
-        return Locator(source: source, map: map).diagnostic(problem)
-    }
-}
-
 /// Turns offsets into lines and columns.
 struct Locator: Sendable {
     let source: SourceText
