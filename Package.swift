@@ -40,10 +40,11 @@ let package = Package(
         .target(name: "CGStreamerShims", dependencies: ["CGStreamer"]),
         .target(
             name: "GStreamer", dependencies: ["CGIO", "CGStreamer", "CGStreamerShims"], swiftSettings: lifetimes),
+        .target(name: "MediaGraphDescription", dependencies: ["GStreamer"]),
         .target(
             name: "MediaGraph",
             dependencies: [
-                "CMediaGraphABI", "CGStreamerShims", "GStreamer",
+                "CMediaGraphABI", "CGStreamerShims", "GStreamer", "MediaGraphDescription",
                 .product(name: "DequeModule", package: "swift-collections"),
             ],
             swiftSettings: lifetimes
@@ -68,7 +69,9 @@ let package = Package(
             name: "LeakProbe", dependencies: ["GStreamer", "MediaGraph", "TestSupport"], path: "Tests/LeakProbe"),
         .testTarget(
             name: "MediaGraphTests",
-            dependencies: ["GStreamer", "MediaGraph", "MediaGraphTesting", "TestSupport", "LeakProbe"],
+            dependencies: [
+                "GStreamer", "MediaGraph", "MediaGraphDescription", "MediaGraphTesting", "TestSupport", "LeakProbe",
+            ],
             exclude: isSanitized ? notSanitized : [],
             swiftSettings: lifetimes + unoptimized
         ),

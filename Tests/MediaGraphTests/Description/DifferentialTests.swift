@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphDescription
 
 /// Our lexer and parser against GStreamer's own.
 @Suite struct DifferentialTests {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphDescription
 
 @Suite struct NamesTests {
     @Test(

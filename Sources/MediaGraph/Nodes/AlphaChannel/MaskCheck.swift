@@ -4,8 +4,7 @@ struct MaskCheck: DescriptionCheck {
         guard element.factory == "alphachannel", let mask = element.property("mask"), let text = mask.value,
             !text.allSatisfy(\.isWhitespace), !text.utf8.contains(0)
         else { return [] }
-        return DescriptionChecks.problems(in: DescriptionParser.parse(Array(text.utf8)))
-            .filter { $0.severity == .error }.prefix(1)
-            .map { mask.diagnostic("in mask: \($0.message)", hint: $0.hint) }
+        let first = Description(text).resolved().diagnose(parses: false).first { $0.severity == .error }
+        return first.map { [mask.diagnostic("in mask: \($0.message)", hint: $0.hint)] } ?? []
     }
 }

@@ -97,7 +97,9 @@ extension FileUse {
             else { return nil }
             let given = element.properties.last { $0.name.replacing("_", with: "-") == info.name }
             let isURI = info.name.contains("uri") || isNetwork
-            let initial = info.defaultText.flatMap { PropertyText.unwrapped(Array($0.utf8))?.text }
+            let initial = info.defaultText.flatMap {
+                PropertyText.unwrapped(Array($0.utf8)).map { String(decoding: $0, as: UTF8.self) }
+            }
             guard let value = given.map(\.value) ?? initial, let path = path(value, isURI: isURI),
                 !path.isEmpty || given != nil && factory.name.hasPrefix("files")
             else { return nil }

@@ -4,7 +4,7 @@ struct MicChannelsCheck: DescriptionCheck {
         guard element.factory == VirtualMicElement.factoryName, let handler = element.property("handler"),
             let options = element.property("options"), let text = options.value,
             let values = try? HandlerOptions(text, handler: handler.value ?? ""), values.text("channels") == "2",
-            !CheckContext.says(true, element.property("stereo")?.value ?? "")
+            !element.sets("stereo", to: true)
         else { return [] }
         return [
             options.diagnostic("two channels are sent, and virtualmic has stereo=false", hint: "add stereo=true")

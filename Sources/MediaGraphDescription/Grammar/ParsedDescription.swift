@@ -50,8 +50,8 @@ package struct ParsedProperty: Sendable {
     var childPath: [String] { name.split(separator: "::", omittingEmptySubsequences: false).map(String.init) }
 }
 
-struct ParsedLink: Sendable {
-    enum Direction: Sendable { case source, sink }
+package struct ParsedLink: Sendable {
+    package enum Direction: Sendable { case source, sink }
 
     /// One side of a link.
     struct End: Sendable {

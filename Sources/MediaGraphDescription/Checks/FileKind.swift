@@ -1,8 +1,8 @@
 /// A kind of media file that a name's ending stands for.
-struct FileKind: Equatable {
+package struct FileKind: Equatable {
     /// As people call it, with its article.
-    let name: String
-    let endings: [String]
+    package let name: String
+    package let endings: [String]
     /// The media types of what is written into it.
     let types: [String]
     /// The element that makes one.
@@ -49,19 +49,19 @@ struct FileKind: Equatable {
     static let demuxers = Set(all.compactMap(\.demuxer))
 
     /// By the name's ending.
-    static func of(_ path: String) -> FileKind? {
+    package static func of(_ path: String) -> FileKind? {
         let ending = ending(of: path)
         return all.first { $0.endings.contains(ending) }
     }
 
     static func of(types: [String]) -> FileKind? { all.first { !Set($0.types).isDisjoint(with: types) } }
 
-    static func ending(of path: String) -> String {
+    package static func ending(of path: String) -> String {
         path.lastIndex(of: ".").map { path[path.index(after: $0)...].lowercased() } ?? ""
     }
 
     /// The path with another ending.
-    static func renamed(_ path: String, to ending: String) -> String {
+    package static func renamed(_ path: String, to ending: String) -> String {
         path.lastIndex(of: ".").map { path[...$0] + ending } ?? path
     }
 }

@@ -66,20 +66,26 @@ extension Description {
     }
 
     private static func contents(_ path: String) throws(FileError) -> (bytes: [UInt8], isOnDisk: Bool) {
-        do throws(MediaGraphError) {
-            var reader = try ByteReader(path: path, option: "the description", interruption: Interruption())
-            var bytes: [UInt8] = []
-            var part = [UInt8](repeating: 0, count: 64 << 10)
-            var outcome = ByteReader.Outcome.complete
-            while outcome == .complete, bytes.count <= maximumLength {
-                var filled = 0
-                outcome = try reader.read(into: &part, filled: &filled)
-                bytes += part[..<filled]
-            }
-            if bytes.count <= maximumLength { return (bytes, reader.isRegularFile) }
+        let bytes: [UInt8]
+        let isOnDisk: Bool
+        do {
+            let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+            defer { try? file.close() }
+            var status = stat()
+            isOnDisk = fstat(file.fileDescriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+            bytes = Array(try file.read(upToCount: maximumLength + 1) ?? Data())
         } catch {
-            throw .notReadable(path: path, reason: "\(error)")
+            throw .notReadable(path: path, reason: Self.reason(error))
         }
-        throw .tooLong(path: path, limit: maximumLength)
+        guard bytes.count <= maximumLength else { throw .tooLong(path: path, limit: maximumLength) }
+        return (bytes, isOnDisk)
+    }
+
+    /// The system's own text; Foundation says only that "the operation could not be completed".
+    private static func reason(_ error: any Error) -> String {
+        guard let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError,
+            cause.domain == NSPOSIXErrorDomain
+        else { return error.localizedDescription }
+        return String(cString: strerror(Int32(cause.code)))
     }
 }

@@ -2,9 +2,9 @@ import GStreamer
 
 /// What only a shell does with a value: it takes single quotes off and puts a variable's value for `$NAME`. To GStreamer both
 /// are text.
-enum ShellValue {
+package enum ShellValue {
     /// `nil` for a value that may be meant as it stands.
-    static func advice(_ name: String, _ value: String) -> (message: String, hint: String)? {
+    package static func advice(_ name: String, _ value: String) -> (message: String, hint: String)? {
         if value.count > 2, value.hasPrefix("'"), value.hasSuffix("'") {
             let inner = DescriptionText.quoted(String(value.dropFirst().dropLast()))
             return ("the single quotes are part of the value of \(name)", "write \(name)=\(inner)")
@@ -24,8 +24,10 @@ enum ShellValue {
 }
 
 /// Such values, where GStreamer takes them as they stand.
-struct ShellValueCheck: DescriptionCheck {
-    func problems(in element: DescribedElement) -> [Diagnostic] {
+package struct ShellValueCheck: DescriptionCheck {
+    package init() {}
+
+    package func problems(in element: DescribedElement) -> [Diagnostic] {
         guard let factory = ElementFactoryInfo.find(element.factory) else { return [] }
         return element.properties.compactMap { property in
             // A variable's value is what a shell has made of it.

@@ -26,11 +26,11 @@ public struct DescribedElement: Sendable {
     /// Whether something is linked to a sink pad of it.
     public let isFed: Bool
     /// The source pads that links lead from, empty for one that isn't named.
-    let sourcePads: Set<String>
+    package let sourcePads: Set<String>
     /// Which way data goes by a URI in an element's place; `nil` for an element.
-    var uriDirection: ParsedLink.Direction?
+    package var uriDirection: ParsedLink.Direction?
     /// The variable that the factory's name is the value or the default of.
-    var variable: String? { isNested ? nil : locator.variable(at: offsets) }
+    package var variable: String? { isNested ? nil : locator.variable(at: offsets) }
     /// Whether it stands in the value of another element's property.
     let isNested: Bool
     let locator: Locator
@@ -39,9 +39,14 @@ public struct DescribedElement: Sendable {
     /// The last value that was given for a property, which is the one that holds.
     public func property(_ name: String) -> DescribedProperty? { properties.last { $0.name == name } }
 
+    /// Whether a switch is set so, by any of GStreamer's words for it.
+    package func sets(_ property: String, to value: Bool) -> Bool {
+        CheckContext.says(value, self.property(property)?.value ?? "")
+    }
+
     /// The elements in values of its properties, as in `video-sink="videoconvert ! fakesink"`, with those in theirs. They stand
     /// where the value does.
-    var nested: [DescribedElement] {
+    package var nested: [DescribedElement] {
         guard uriDirection == nil, let factory = ElementFactoryInfo.find(factory) else { return [] }
         return properties.flatMap { property -> [DescribedElement] in
             guard let text = property.value, !text.utf8.contains(0), let info = factory.property(property.name),

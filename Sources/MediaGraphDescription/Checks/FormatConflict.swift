@@ -1,7 +1,7 @@
 import GStreamer
 
 /// Why two pads have no format in common, in a line.
-struct FormatConflict {
+package struct FormatConflict {
     private let message: String
     private let difference: String
     /// What converts the one format to the other, where one element or two do.
@@ -10,7 +10,7 @@ struct FormatConflict {
     private var meantType: String?
 
     /// `nil` when there is a format that both sides and the filter between them allow.
-    init?(from source: Caps, to sink: Caps, filter: Caps?, labels: (source: String, sink: String)) {
+    package init?(from source: Caps, to sink: Caps, filter: Caps?, labels: (source: String, sink: String)) {
         guard let filter else {
             if source.canIntersect(sink) { return nil }
             message = "\(labels.source) can't be linked to \(labels.sink)"
@@ -39,7 +39,7 @@ struct FormatConflict {
         }
     }
 
-    var text: String { "\(message): \(hint)" }
+    package var text: String { "\(message): \(hint)" }
 
     private var hint: String {
         if let meantType { return "did you mean \(meantType)?" }
@@ -58,7 +58,7 @@ struct FormatConflict {
     }
 
     /// Both sides, by the fields that differ where the media types agree.
-    static func difference(_ a: Caps, _ b: Caps, _ aDoes: String, _ bDoes: String) -> String {
+    package static func difference(_ a: Caps, _ b: Caps, _ aDoes: String, _ bDoes: String) -> String {
         let conflicts = a.conflicts(with: b)
         guard !conflicts.isEmpty else { return "\(aDoes) \(types(a)), \(bDoes) \(types(b, like: a))" }
         let mine = conflicts.map { "\($0.field)=\(short($0.values))" }.joined(separator: ",")
@@ -118,12 +118,12 @@ struct FormatConflict {
         return list(caps.mediaTypes.filter(isAlike) + caps.mediaTypes.filter { !isAlike($0) })
     }
 
-    static func list(_ types: [String]) -> String {
+    package static func list(_ types: [String]) -> String {
         types.isEmpty ? "nothing" : types.prefix(4).joined(separator: ", ") + (types.count > 4 ? ", …" : "")
     }
 
     /// A demultiplexer's caps fill a screen.
-    static func short(_ text: String) -> String {
+    package static func short(_ text: String) -> String {
         let text = text.replacing("(string)", with: "").replacing("(int)", with: "").replacing("(fraction)", with: "")
         return text.count <= 60 ? text : text.prefix(58) + "…"
     }

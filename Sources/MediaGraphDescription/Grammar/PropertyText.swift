@@ -1,5 +1,5 @@
 /// How GStreamer's parser takes off the quotes and backslashes of a value.
-enum PropertyText {
+package enum PropertyText {
     /// `gst_parse_split_assignment`: the value of `name=value` as the property's type reads it.
     static func value(ofAssignment token: some Collection<UInt8>) -> [UInt8] {
         var rest = Array(token)[...]
@@ -51,7 +51,7 @@ enum PropertyText {
     }
 
     /// `gst_string_unwrap`: what a string property makes of its value; `nil` where GStreamer refuses it.
-    static func unwrapped(_ text: [UInt8]) -> [UInt8]? {
+    package static func unwrapped(_ text: [UInt8]) -> [UInt8]? {
         guard isQuoted(text) else { return text }
         guard text.count > 1 else { return nil }
         var result: [UInt8] = []

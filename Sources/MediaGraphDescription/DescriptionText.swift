@@ -6,7 +6,7 @@ package enum DescriptionText {
         return isPlain ? value : inQuotes(value)
     }
 
-    static func inQuotes(_ value: String) -> String {
+    package static func inQuotes(_ value: String) -> String {
         "\"" + value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
     }
 
