@@ -36,15 +36,18 @@ let package = Package(
             providers: [.apt(["libgstreamer1.0-dev", "libgstreamer-plugins-base1.0-dev"])]
         ),
         .systemLibrary(name: "CGIO", pkgConfig: "gio-unix-2.0", providers: [.apt(["libglib2.0-dev"])]),
+        .systemLibrary(name: "CX11"),
         .systemLibrary(name: "CMediaGraphABI", pkgConfig: "gstreamer-video-1.0"),
         .target(name: "CGStreamerShims", dependencies: ["CGStreamer"]),
         .target(
-            name: "GStreamer", dependencies: ["CGIO", "CGStreamer", "CGStreamerShims"], swiftSettings: lifetimes),
+            name: "GStreamer", dependencies: ["CGStreamer", "CGStreamerShims"], swiftSettings: lifetimes),
+        .target(name: "LocalSockets", dependencies: ["CGIO"]),
+        .target(name: "X11", dependencies: ["CX11"]),
         .target(name: "MediaGraphDescription", dependencies: ["GStreamer"]),
         .target(
             name: "MediaGraph",
             dependencies: [
-                "CMediaGraphABI", "CGStreamerShims", "GStreamer", "MediaGraphDescription",
+                "CMediaGraphABI", "CGStreamerShims", "GStreamer", "LocalSockets", "MediaGraphDescription", "X11",
                 .product(name: "DequeModule", package: "swift-collections"),
             ],
             swiftSettings: lifetimes
@@ -53,7 +56,7 @@ let package = Package(
         .executableTarget(
             name: "MediaGraphCLI",
             dependencies: [
-                "GStreamer", "MediaGraph", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "GStreamer", "MediaGraph", "X11", .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]
         ),
         .systemLibrary(name: "CGStreamerCheck", pkgConfig: "gstreamer-check-1.0"),
@@ -70,7 +73,8 @@ let package = Package(
         .testTarget(
             name: "MediaGraphTests",
             dependencies: [
-                "GStreamer", "MediaGraph", "MediaGraphDescription", "MediaGraphTesting", "TestSupport", "LeakProbe",
+                "GStreamer", "LocalSockets", "MediaGraph", "MediaGraphDescription", "MediaGraphTesting", "TestSupport",
+                "LeakProbe",
             ],
             exclude: isSanitized ? notSanitized : [],
             swiftSettings: lifetimes + unoptimized

@@ -42,13 +42,11 @@ public final class DeviceProvider: ObjectReference, @unchecked Sendable {
         }
     }
 
-    /// The registry's name for what it is made by.
-    private let factoryName: String
-
     /// Loads its plugin; `nil` where that can't be.
-    public init?(_ factory: Factory) {
-        guard let provider = gst_device_provider_factory_get_by_name(factory.name) else { return nil }
-        factoryName = factory.name
+    ///
+    /// - Parameter factoryName: ``Factory/name``.
+    public init?(factory factoryName: String) {
+        guard let provider = gst_device_provider_factory_get_by_name(factoryName) else { return nil }
         super.init(taking: UnsafeMutableRawPointer(provider))
     }
 
@@ -56,12 +54,10 @@ public final class DeviceProvider: ObjectReference, @unchecked Sendable {
     public var watches: Bool { gst_device_provider_can_monitor(provider) != 0 }
 
     /// It begins to look. Starts are counted. False where it can't: there is no such server.
-    public func start() -> Bool {
-        guard factoryName == PipeWireProvider.factoryName else { return gst_device_provider_start(provider) != 0 }
-        guard PipeWireProvider.prepareStart() else { return false }
-        defer { PipeWireProvider.keepStarted() }
-        return gst_device_provider_start(provider) != 0
-    }
+    public func start() -> Bool { gst_device_provider_start(provider) != 0 }
+
+    /// Whether there have been more starts than stops.
+    public var isStarted: Bool { gst_device_provider_is_started(provider) != 0 }
 
     public func stop() { gst_device_provider_stop(provider) }
 

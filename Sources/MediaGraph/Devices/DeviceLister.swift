@@ -157,7 +157,7 @@ final class DeviceLister: Sendable {
     private func begin() {
         use.withLock { use in
             use.holders += 1
-            if use.provider == nil { use.provider = factory.flatMap(DeviceProvider.init) }
+            if use.provider == nil { use.provider = factory.flatMap { DeviceProvider(factory: $0.name) } }
         }
         start()
     }
@@ -176,7 +176,8 @@ final class DeviceLister: Sendable {
     private func start() {
         let (provider, isStarted) = use.withLock { ($0.provider, $0.isStarted) }
         guard let provider, provider.watches, !isStarted else { return }
-        let hasStarted = provider.start()
+        let hasStarted =
+            factoryName == PipeWireProvider.factoryName ? PipeWireProvider.start(provider) : provider.start()
         use.withLock { $0.isStarted = hasStarted }
     }
 

@@ -1,6 +1,7 @@
 import Foundation
 import GStreamer
 import Synchronization
+import X11
 
 /// An `ximagesrc`, and the window that it was asked for.
 ///

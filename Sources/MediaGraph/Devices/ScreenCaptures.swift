@@ -1,5 +1,6 @@
 import GStreamer
 import Synchronization
+import X11
 
 /// What a graph's own elements capture of X screens, and show there. A server that ends, or a window that is closed, is the end
 /// of that, not of the program, which Xlib would end. What a `devicesource` captures is that node's.

@@ -1,5 +1,6 @@
 import GStreamer
 import Synchronization
+import X11
 
 /// Tells of what elements of this process lose of X screens, from when it is made until it goes.
 final class ScreenLosses: Sendable {

@@ -1,4 +1,5 @@
 import GStreamer
+import X11
 
 /// Connecting to an X server, and leaving it: one at a time.
 ///

@@ -1,5 +1,6 @@
 import Foundation
 import GStreamer
+import LocalSockets
 
 /// The sockets of this machine's X servers, and of the sound servers that clients of this process get.
 ///

@@ -2,6 +2,7 @@ import Foundation
 import GStreamer
 import MediaGraph
 import Synchronization
+import X11
 
 /// An element of a description that opens something.
 struct OpenedElement {

@@ -1,5 +1,6 @@
 import Foundation
 import GStreamer
+import LocalSockets
 import Synchronization
 
 /// What goes to another process, from any thread, none of which ever waits.

@@ -1,5 +1,6 @@
 import Foundation
 import GStreamer
+import LocalSockets
 
 /// Where the processes of one user of the machine meet: a folder for each room, with a socket for each process and a file
 /// for each name that somebody has there.

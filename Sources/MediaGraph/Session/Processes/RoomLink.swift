@@ -1,4 +1,5 @@
 import GStreamer
+import LocalSockets
 import Synchronization
 
 /// A room's way to the other processes of the machine: from the first user who joins here until the last has left.

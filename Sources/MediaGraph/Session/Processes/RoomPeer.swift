@@ -1,5 +1,6 @@
 import Foundation
 import GStreamer
+import LocalSockets
 import Synchronization
 
 /// Another process of a room: its users, the streams that this one reads of it, and those that it reads of this one.

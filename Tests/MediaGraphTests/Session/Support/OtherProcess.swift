@@ -1,5 +1,6 @@
 import Foundation
 import GStreamer
+import LocalSockets
 import Synchronization
 import TestSupport
 

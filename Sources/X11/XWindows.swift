@@ -3,14 +3,14 @@ import Foundation
 /// Which windows X servers have, asked over a connection of its own each time. It blocks.
 ///
 /// Its connections can do without ``XConnections/keepProcess(telling:)`` only where nothing goes wrong: call that before.
-public enum XWindows {
+package enum XWindows {
     /// The window of this number, or else the first of this name; `nil` when there is none, or no server that answers.
     ///
     /// - Parameters:
     ///   - number: 0 for none.
     ///   - name: what XFetchName says of a window; empty for none. The screen itself is never meant, whatever its name.
     ///   - display: such as ":0"; empty for the one of the environment.
-    public static func window(_ number: UInt, named name: String, on display: String) -> UInt? {
+    package static func window(_ number: UInt, named name: String, on display: String) -> UInt? {
         connected(to: display) { connection in
             if number != 0, connection.has(number) { return number }
             return name.isEmpty ? nil : connection.first(named: name)
@@ -18,13 +18,13 @@ public enum XWindows {
     }
 
     /// A connection that keeps a server from resetting itself, until it is closed.
-    public struct Hold: Sendable { fileprivate let connection: UInt }
+    package struct Hold: Sendable { fileprivate let connection: UInt }
 
     /// For the time in which others leave a server and connect anew.
     ///
     /// A server resets itself when the last of its clients leaves, unless it runs with `-noreset`, and for a moment it refuses who
     /// comes: that is waited for here. `nil` when nobody lets it in.
-    public static func hold(_ display: String) -> Hold? {
+    package static func hold(_ display: String) -> Hold? {
         // A server that takes its time to refuse isn't asked again and again.
         let end = ContinuousClock.now + patience
         var pause = 0.001
@@ -37,7 +37,7 @@ public enum XWindows {
         }
     }
 
-    public static func release(_ hold: Hold) { UnsafeMutableRawPointer(bitPattern: hold.connection).map(close) }
+    package static func release(_ hold: Hold) { UnsafeMutableRawPointer(bitPattern: hold.connection).map(close) }
 
     /// A reset takes a few milliseconds.
     private static let patience = Duration.milliseconds(200)

@@ -7,4 +7,4 @@ typedef struct {
     unsigned long resource;
     unsigned long serial;
     unsigned char error_code, request_code, minor_code;
-} CGstXErrorEvent;
+} CXErrorEvent;

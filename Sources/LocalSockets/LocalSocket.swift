@@ -5,12 +5,12 @@ import Foundation
 /// type SEQPACKET).
 ///
 /// `@unchecked Sendable`: a GSocket is safe from any thread.
-public final class LocalSocket: @unchecked Sendable {
+package final class LocalSocket: @unchecked Sendable {
     private let raw: UnsafeMutablePointer<GSocket>
     private let end = g_cancellable_new()!
 
-    public struct Failure: Error, CustomStringConvertible {
-        public let description: String
+    package struct Failure: Error, CustomStringConvertible {
+        package let description: String
 
         fileprivate init(_ description: String) { self.description = description }
 
@@ -20,7 +20,7 @@ public final class LocalSocket: @unchecked Sendable {
         }
     }
 
-    public enum Outcome: Sendable {
+    package enum Outcome: Sendable {
         case sent
         /// The other side doesn't read.
         case full
@@ -28,7 +28,7 @@ public final class LocalSocket: @unchecked Sendable {
     }
 
     /// In bytes: `sockaddr_un` has no room for more.
-    public static let longestPath = 107
+    package static let longestPath = 107
 
     /// The longest message.
     private static let limit = 1 << 16
@@ -57,7 +57,7 @@ public final class LocalSocket: @unchecked Sendable {
     }
 
     /// Waits for others at this path, which must be free.
-    public static func listening(at path: String) throws(Failure) -> LocalSocket {
+    package static func listening(at path: String) throws(Failure) -> LocalSocket {
         let socket = try make()
         let address = address(path)
         defer { g_object_unref(address) }
@@ -69,7 +69,7 @@ public final class LocalSocket: @unchecked Sendable {
     }
 
     /// Throws at once where nobody listens, and where who listens is another user of the machine.
-    public static func connected(to path: String) throws(Failure) -> LocalSocket {
+    package static func connected(to path: String) throws(Failure) -> LocalSocket {
         let socket = try make()
         let address = address(path)
         defer { g_object_unref(address) }
@@ -93,7 +93,7 @@ public final class LocalSocket: @unchecked Sendable {
     /// somebody has for its kind (EPROTOTYPE), whether or not it listens, or has room for more.
     ///
     /// - Parameter isStream: whether it is a stream's, as those of X and sound servers, and not one of these here.
-    public static func isAbandoned(_ path: String, isStream: Bool = false) -> Bool {
+    package static func isAbandoned(_ path: String, isStream: Bool = false) -> Bool {
         let another = isStream ? G_SOCKET_TYPE_SEQPACKET : G_SOCKET_TYPE_STREAM
         guard let raw = g_socket_new(G_SOCKET_FAMILY_UNIX, another, G_SOCKET_PROTOCOL_DEFAULT, nil) else {
             return false
@@ -107,7 +107,7 @@ public final class LocalSocket: @unchecked Sendable {
             && g_error_matches(error, g_io_error_quark(), Int32(G_IO_ERROR_CONNECTION_REFUSED.rawValue)) != 0
     }
 
-    public enum Accepted {
+    package enum Accepted {
         case connected(LocalSocket)
         /// In that time, or there were no descriptors.
         case nobody
@@ -117,7 +117,7 @@ public final class LocalSocket: @unchecked Sendable {
     }
 
     /// The next who connects; waits so many microseconds.
-    public func accept(timeout: Int64) -> Accepted {
+    package func accept(timeout: Int64) -> Accepted {
         let isThere =
             g_socket_condition_timed_wait(raw, GIOCondition(rawValue: G_IO_IN.rawValue), gint64(timeout), end, nil) != 0
         guard g_cancellable_is_cancelled(end) == 0 else { return .closed }
@@ -134,7 +134,7 @@ public final class LocalSocket: @unchecked Sendable {
     }
 
     /// Never waits. The descriptor stays the caller's.
-    public func send(_ message: Data, descriptor: Int32? = nil) -> Outcome {
+    package func send(_ message: Data, descriptor: Int32? = nil) -> Outcome {
         message.withUnsafeBytes { bytes in
             var vector = GOutputVector(buffer: bytes.baseAddress, size: gsize(bytes.count))
             var message: UnsafeMutablePointer<GSocketControlMessage>?
@@ -157,7 +157,7 @@ public final class LocalSocket: @unchecked Sendable {
 
     /// The next message, with its file, which is the caller's to close; waits. `nil` when the other side, or this one, has
     /// closed.
-    public func receive() -> (message: Data, descriptor: Int32?)? {
+    package func receive() -> (message: Data, descriptor: Int32?)? {
         while waitForInput() {
             var descriptor: Int32?
             var messages: UnsafeMutablePointer<UnsafeMutablePointer<GSocketControlMessage>?>?
@@ -202,12 +202,12 @@ public final class LocalSocket: @unchecked Sendable {
     }
 
     /// Waits until a message may find room, or the other side has closed, which sending it tells. False when this one has.
-    public func waitForRoom() -> Bool {
+    package func waitForRoom() -> Bool {
         g_socket_condition_wait(raw, GIOCondition(rawValue: G_IO_OUT.rawValue), end, nil) != 0
     }
 
     /// Whoever waits goes on, on both sides.
-    public func close() {
+    package func close() {
         g_cancellable_cancel(end)
         g_socket_shutdown(raw, 1, 1, nil)
     }

@@ -1,5 +1,6 @@
-import CGStreamer
+import GStreamer
 import Glibc
+import LocalSockets
 import Synchronization
 
 /// PipeWire's device provider (`pipewiredeviceprovider`), which is one for the whole process.
@@ -7,7 +8,7 @@ import Synchronization
 /// In 0.3.65 it pulls its connection down under its own thread's feet when it is stopped: every other program dies of that which
 /// looks at devices and has done. Once it has begun it goes on here, until its server is gone: then it has to be started anew, for
 /// it looks for no other.
-public enum PipeWireProvider {
+package enum PipeWireProvider {
     static let factoryName = "pipewiredeviceprovider"
 
     /// The server's socket: a new server makes a new one.
@@ -31,7 +32,7 @@ public enum PipeWireProvider {
     }
 
     /// Where clients of this process look for their server, in this order (PipeWire's module-protocol-native).
-    public static var socketPaths: [String] {
+    static var socketPaths: [String] {
         func value(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
         let remote = value("PIPEWIRE_REMOTE") ?? ""
         let name = remote.isEmpty ? "pipewire-0" : remote
@@ -43,37 +44,28 @@ public enum PipeWireProvider {
     /// The server whose provider is kept: starts are counted, and one of them is this one's.
     private static let kept = Mutex<Socket?>(nil)
 
-    /// For whoever has started it.
-    static func keepStarted() {
-        with { provider, kept in
-            guard kept == nil, gst_device_provider_is_started(provider) != 0, let server = Socket.current else {
-                return
-            }
-            if gst_device_provider_start(provider) != 0 { kept = server }
+    /// Starts it, which is counted, and keeps it started. Returns false where there is no server: then it isn't started, for
+    /// when its connection fails, 0.3.65 destroys the context in which the thread that it has just started may still be running.
+    static func start(_ provider: DeviceProvider) -> Bool {
+        kept.withLock { kept in
+            guard keep(provider, &kept) else { return false }
+            return provider.start()
         }
     }
 
-    /// Where its server has ended, whoever starts it next finds another. Returns false where there is none: then the provider
-    /// isn't to be started, for when its connection fails, 0.3.65 destroys the context in which the thread that it has just
-    /// started may still be running.
-    static func prepareStart() -> Bool {
-        with { provider, kept in
-            let server = Socket.current
-            letStop(provider, &kept, unless: server)
-            return server != nil
-        } ?? false
-    }
-
-    private static func letStop(
-        _ provider: UnsafeMutablePointer<GstDeviceProvider>, _ kept: inout Socket?, unless server: Socket?
-    ) {
-        guard kept != nil, kept != server else { return }
-        gst_device_provider_stop(provider)
-        kept = nil
+    /// Starts it for the server that is there now, and lets it stop where that has ended: it looks for no other.
+    private static func keep(_ provider: DeviceProvider, _ kept: inout Socket?) -> Bool {
+        let server = Socket.current
+        if kept != nil, kept != server {
+            provider.stop()
+            kept = nil
+        }
+        if let server, kept == nil, provider.start() { kept = server }
+        return kept != nil
     }
 
     /// What there is of that name.
-    public enum Node: Sendable {
+    package enum Node: Sendable {
         /// A camera, a microphone or a speaker; what it gives or takes, where that is known.
         case device(Caps?)
         case missing
@@ -83,33 +75,12 @@ public enum PipeWireProvider {
 
     /// By what `target-object` says, a `node.name` or a number; with nothing any source. Blocks the first time, until the server
     /// has answered.
-    public static func node(_ target: String) -> Node {
-        with { provider, kept in
-            let server = Socket.current
-            letStop(provider, &kept, unless: server)
-            guard let server else { return .unknown }
-            if kept == nil, gst_device_provider_start(provider) != 0 { kept = server }
-            guard kept != nil else { return .unknown }
-            let list = gst_device_provider_get_devices(provider)
-            defer { g_list_free_full(list, gst_object_unref) }
-            var next = list
-            while let item = next {
-                let device = Device(retaining: item.pointee.data)
-                if device.isMeant(by: target) { return .device(target.isEmpty ? nil : device.caps) }
-                next = item.pointee.next
-            }
-            return .missing
-        } ?? .unknown
-    }
-
-    /// `nil` where it isn't installed.
-    private static func with<Result>(
-        _ body: (UnsafeMutablePointer<GstDeviceProvider>, inout Socket?) -> Result
-    ) -> Result? {
+    package static func node(_ target: String) -> Node {
         kept.withLock { kept in
-            guard let provider = gst_device_provider_factory_get_by_name(factoryName) else { return nil }
-            defer { gst_object_unref(provider) }
-            return body(provider, &kept)
+            // It may not be installed.
+            guard let provider = DeviceProvider(factory: factoryName), keep(provider, &kept) else { return .unknown }
+            guard let device = provider.devices.first(where: { $0.isMeant(by: target) }) else { return .missing }
+            return .device(target.isEmpty ? nil : device.caps)
         }
     }
 }

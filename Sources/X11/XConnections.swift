@@ -1,4 +1,4 @@
-import CGStreamerShims
+import CX11
 import Foundation
 import Synchronization
 
@@ -6,8 +6,8 @@ import Synchronization
 ///
 /// Xlib ends the whole process when its server is lost, and when a window is that something asks for. Both only end what was
 /// captured, once ``keepProcess(telling:)`` was called.
-public enum XConnections {
-    public enum Loss: Sendable, Hashable {
+package enum XConnections {
+    package enum Loss: Sendable, Hashable {
         /// The server of this name, such as ":0".
         case server(String)
         /// The window of this number, on the server of this name: it is closed.
@@ -16,7 +16,7 @@ public enum XConnections {
 
     private typealias Display = UnsafeMutableRawPointer
     private typealias DisplayFunction = @convention(c) (Display?) -> CInt
-    private typealias ErrorHandler = @convention(c) (Display?, UnsafePointer<CGstXErrorEvent>?) -> CInt
+    private typealias ErrorHandler = @convention(c) (Display?, UnsafePointer<CXErrorEvent>?) -> CInt
     private typealias ExitHandler = @convention(c) (Display?, UnsafeMutableRawPointer?) -> Void
     private typealias SetExitHandler = @convention(c) (Display?, ExitHandler?, UnsafeMutableRawPointer?) -> Void
     private typealias SetErrorHandler = @convention(c) (ErrorHandler?) -> ErrorHandler?
@@ -45,7 +45,7 @@ public enum XConnections {
 
     /// From now on `lost` is called on the thread that lost something, with no lock of X's held; it needn't return. Connections that are there
     /// already are as they were. The first call counts; false where libX11 can't be had, or isn't as it should be.
-    public static func keepProcess(telling lost: @escaping @Sendable (Loss) -> Void) -> Bool {
+    package static func keepProcess(telling lost: @escaping @Sendable (Loss) -> Void) -> Bool {
         functions.withLock { functions in
             guard functions == nil else { return true }
             guard let library = dlopen("libX11.so.6", RTLD_NOW),
@@ -78,7 +78,7 @@ public enum XConnections {
     }
 
     /// Puts the handler of ``keepProcess(telling:)`` in once more.
-    public static func hearErrors() {
+    package static func hearErrors() {
         functions.withLock { functions in _ = functions?.setErrorHandler(resourceLost) }
     }
 
