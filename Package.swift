@@ -47,7 +47,7 @@ let package = Package(
         .target(
             name: "MediaGraph",
             dependencies: [
-                "CMediaGraphABI", "CGStreamerShims", "GStreamer", "LocalSockets", "MediaGraphDescription", "X11",
+                "CGStreamer", "CMediaGraphABI", "GStreamer", "LocalSockets", "MediaGraphDescription", "X11",
                 .product(name: "DequeModule", package: "swift-collections"),
             ],
             swiftSettings: lifetimes
@@ -65,7 +65,7 @@ let package = Package(
             swiftSettings: lifetimes
         ),
         .target(
-            name: "TestSupport", dependencies: ["GStreamer", "MediaGraph", "MediaGraphTesting"],
+            name: "TestSupport", dependencies: ["CGStreamer", "GStreamer", "MediaGraph", "MediaGraphTesting"],
             path: "Tests/TestSupport", swiftSettings: lifetimes
         ),
         .executableTarget(
@@ -73,8 +73,8 @@ let package = Package(
         .testTarget(
             name: "MediaGraphTests",
             dependencies: [
-                "GStreamer", "LocalSockets", "MediaGraph", "MediaGraphDescription", "MediaGraphTesting", "TestSupport",
-                "LeakProbe",
+                "CGStreamer", "CMediaGraphABI", "GStreamer", "LocalSockets", "MediaGraph", "MediaGraphDescription",
+                "MediaGraphTesting", "TestSupport", "LeakProbe",
             ],
             exclude: isSanitized ? notSanitized : [],
             swiftSettings: lifetimes + unoptimized

@@ -5,9 +5,9 @@ import Synchronization
 public enum Nodes {
     private static let outcome = Mutex<Result<Void, RegistrationError>?>(nil)
 
-    static let all: [any (ElementImplementation & DescribedNode).Type] = [
+    static let all: [any (ElementImplementation & NodeTraits).Type] = [
         VideoSourceElement.self, PreprocessorElement.self, AlphaChannelElement.self, RawDataPipeElement.self,
-        FrameObserverElement.self, VirtualMicElement.self, VirtualSpeakerElement.self, ShareSourceElement.self,
+        FrameObserverElement.self, VirtualSpeakerElement.self, VirtualMicElement.self, ShareSourceElement.self,
         MediaSessionElement.self, DeviceSourceElement.self, UprightElement.self,
     ]
 
@@ -20,7 +20,6 @@ public enum Nodes {
         let result = outcome.withLock { outcome -> Result<Void, RegistrationError> in
             if let outcome { return outcome }
             ElementFactoryInfo.rankOut(DisplayCheck.directFB)
-            DescribedNodes.register(all)
             let result = Result { () throws(RegistrationError) in try register(in: nil) }
             outcome = result
             return result
@@ -30,6 +29,7 @@ public enum Nodes {
 
     /// Makes the nodes features of a plugin file, from its `plugin_init`.
     public static func register(in plugin: Plugin?) throws(RegistrationError) {
+        KnownNodes.register(all)
         for node in all { try ElementClass.register(node, in: plugin) }
     }
 }

@@ -101,7 +101,8 @@ private struct DescriptionsCheck {
         found += diagnostics
         let isFine = diagnostics.allSatisfy { $0.severity != .error }
         if !isFine { hasFailed = true }
-        let elements = description.outline.elements.count
+        let isWhole = (try? description.text) != nil
+        let elements = isWhole ? description.outline.elements.count : 0
         if printsJSON {
             JSONLine.print(
                 Record(

@@ -32,7 +32,7 @@ public struct ResolvedDescription: Sendable {
         }
     }
 
-    /// The same with U+FFFD for each variable without a value.
+    /// The text with U+FFFD for each variable without a value.
     private var shownText: String { String(decoding: bytes, as: UTF8.self) }
 
     /// Its elements and links. What can't be read is left out: ``diagnose(additionalChecks:parses:isComplete:)`` reports it.
@@ -44,7 +44,16 @@ public struct ResolvedDescription: Sendable {
     /// The names of the factories of its elements, and of those in the values of properties
     /// (`video-sink="videoconvert ! ximagesink"`), whether they exist or not.
     package var factories: Set<String> {
-        Set(parsed.elements.filter { !$0.isURI }.map(\.factory) + elements.flatMap(\.nested).map(\.factory))
+        var factories = Set(parsed.elements.filter { !$0.isURI }.map(\.factory))
+        for element in elements {
+            factories.formUnion(element.nested.map(\.factory))
+            // Which type a child's property has can't be known before the child exists.
+            for property in element.properties where property.name.contains("::") {
+                let value = DescriptionParser.parse(Array((property.value ?? "").utf8))
+                factories.formUnion(value.elements.map(\.factory))
+            }
+        }
+        return factories
     }
 
     /// The elements and URIs whose factories exist, in the order of the text.
@@ -73,7 +82,8 @@ public struct ResolvedDescription: Sendable {
     // MARK: Checking
 
     /// Every problem that can be found without running (the first hundred of them), in the order of the text; empty when
-    /// the description is fine.
+    /// the description is fine. ``Graph/diagnose(_:isMadeNext:isComplete:)`` adds what the nodes know of themselves; call
+    /// `Nodes.register()` before, or the nodes are unknown elements.
     ///
     /// It loads the plugins of the elements named. When nothing is found, or nothing that GStreamer's own parser couldn't
     /// know better, that parser is asked: then elements are made and their properties set, in the NULL state, and let go.
@@ -98,12 +108,11 @@ public struct ResolvedDescription: Sendable {
         let quotes = StrayQuotes.problems(in: bytes)
         guard quotes.isEmpty else { return inOrder(expansionProblems + quotes) }
         var context = CheckContext(parsed)
-        var elements = described
         var problems = expansionProblems
+        var checked = self
         if let quoted = QuotedValue.repaired(bytes, context) {
-            let repaired = ResolvedDescription(self, repaired: quoted.bytes)
-            context = CheckContext(repaired.parsed)
-            elements = repaired.described
+            checked = ResolvedDescription(self, repaired: quoted.bytes)
+            context = CheckContext(checked.parsed)
             problems += quoted.problems
         }
         problems += DescriptionChecks.problems(in: context)
@@ -124,6 +133,7 @@ public struct ResolvedDescription: Sendable {
                 + PrerollCheck.problems(in: context) + EncoderFormatCheck.problems(in: context)
                 + UnsetFileCheck.problems(in: context) + FileKindCheck.problems(in: context)
         }
+        let elements = additionalChecks.isEmpty ? [] : checked.described
         return inOrder(problems, additionalChecks.flatMap { $0.problems(among: elements) })
     }
 
@@ -132,7 +142,7 @@ public struct ResolvedDescription: Sendable {
         locator.diagnostic(ParseErrorPlace.problem(message, parsed, bytes))
     }
 
-    /// The same with other text, each byte of which has the place of the byte that it replaces.
+    /// A description with repaired text, each byte of which has the place of the byte that it replaces.
     private init(_ original: ResolvedDescription, repaired bytes: [UInt8]) {
         description = original.description
         self.bytes = bytes

@@ -2,18 +2,18 @@ import Foundation
 
 /// Pads that are requested with a user's name behind a prefix: `video_bob` of a session, `user_bob` of a speaker.
 package struct UserPad: Sendable {
-    package let prefix: String
+    let prefix: String
     /// Whether the name must be escaped (``PadName``); otherwise any text is a name.
-    package let isStrict: Bool
+    let requiresEscaping: Bool
 
-    package init(prefix: String, isStrict: Bool) {
+    package init(prefix: String, requiresEscaping: Bool) {
         self.prefix = prefix
-        self.isStrict = isStrict
+        self.requiresEscaping = requiresEscaping
     }
 
-    /// Why a node refuses a pad; `nil` when it accepts it, or takes any name.
+    /// Why a node refuses a pad's name; `nil` when the node accepts it.
     static func problem(of pad: String, by template: String, _ factory: String) -> (message: String, hint: String)? {
-        let pads = DescribedNodes.node(factory)?.userPads.filter(\.isStrict) ?? []
+        let pads = KnownNodes.node(factory)?.userPads.filter(\.requiresEscaping) ?? []
         guard let prefix = pads.first(where: { template == $0.prefix + "%s" })?.prefix else { return nil }
         let user = String(pad.dropFirst(prefix.count))
         guard pad != template, !user.isEmpty else {
@@ -29,7 +29,7 @@ package struct UserPad: Sendable {
 
     /// What to write for a pad whose user's name isn't escaped; `nil` where it isn't known to be a user's.
     static func corrected(_ pad: String, after element: String = "") -> String? {
-        let prefixes = DescribedNodes.all.flatMap { $0.userPads }.map(\.prefix)
+        let prefixes = KnownNodes.all.flatMap { $0.userPads }.map(\.prefix)
         guard let prefix = longest(of: prefixes, in: pad), pad.count > prefix.count else { return nil }
         let text = String(pad.dropFirst(prefix.count))
         let user: String

@@ -159,7 +159,8 @@ public class Element: ObjectReference, @unchecked Sendable {
             element, isStarting ? gst_event_new_flush_start() : gst_event_new_flush_stop(1))
     }
 
-    /// Sends end-of-stream into the sources.
+    /// Sends end-of-stream into the sources. Holds their state locks until they have taken it, which is after their current
+    /// push.
     @discardableResult
     public func sendEndOfStream() -> Bool { gst_element_send_event(element, gst_event_new_eos()) != 0 }
 

@@ -5,9 +5,9 @@ import Synchronization
 
 /// PipeWire's device provider (`pipewiredeviceprovider`), which is one for the whole process.
 ///
-/// In 0.3.65 it pulls its connection down under its own thread's feet when it is stopped: every other program dies of that which
-/// looks at devices and has done. Once it has begun it goes on here, until its server is gone: then it has to be started anew, for
-/// it looks for no other.
+/// When 0.3.65 is stopped it closes its connection while its own thread still uses it, which crashes every other program that
+/// stops it. So this process keeps the provider running until the server ends. The provider looks for no other server: it has
+/// to be started anew then.
 package enum PipeWireProvider {
     static let factoryName = "pipewiredeviceprovider"
 
@@ -44,8 +44,9 @@ package enum PipeWireProvider {
     /// The server whose provider is kept: starts are counted, and one of them is this one's.
     private static let kept = Mutex<Socket?>(nil)
 
-    /// Starts it, which is counted, and keeps it started. Returns false where there is no server: then it isn't started, for
-    /// when its connection fails, 0.3.65 destroys the context in which the thread that it has just started may still be running.
+    /// Starts the provider for a caller that stops it later, and once more to keep it running. Returns false without a server:
+    /// then the provider isn't started, because when its connection fails, 0.3.65 destroys the context in which the thread
+    /// that it has just started may still be running.
     static func start(_ provider: DeviceProvider) -> Bool {
         kept.withLock { kept in
             guard keep(provider, &kept) else { return false }
@@ -53,14 +54,15 @@ package enum PipeWireProvider {
         }
     }
 
-    /// Starts it for the server that is there now, and lets it stop where that has ended: it looks for no other.
+    /// Keeps the provider running for the server that is there now. Returns false without a server, and while others hold a
+    /// start from an earlier server: the provider would stay connected to that one.
     private static func keep(_ provider: DeviceProvider, _ kept: inout Socket?) -> Bool {
         let server = Socket.current
         if kept != nil, kept != server {
             provider.stop()
             kept = nil
         }
-        if let server, kept == nil, provider.start() { kept = server }
+        if let server, kept == nil, !provider.isStarted, provider.start() { kept = server }
         return kept != nil
     }
 

@@ -17,7 +17,7 @@ final class ScreenLosses: Sendable {
 
     deinit { _ = Self.all.withLock { $0.removeValue(forKey: ObjectIdentifier(self)) } }
 
-    /// Makes a graph's elements, which are of these factories.
+    /// Runs `body`, which makes elements of these factories, in turn with what else connects to an X server.
     static func inTurn<Result, Failure: Error>(
         _ factories: Set<String>, _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {

@@ -53,6 +53,6 @@ package enum ServerSockets {
         }
         let pulse = named ?? ["\(folder)/native"]
         return pulse.map { ("pulsedeviceprovider", $0) }
-            + PipeWireProvider.socketPaths.map { ("pipewiredeviceprovider", $0) }
+            + PipeWireProvider.socketPaths.map { (PipeWireProvider.factoryName, $0) }
     }()
 }

@@ -40,10 +40,12 @@ public final class Graph: Sendable {
         try self.init(Description(text), variables: variables)
     }
 
+    /// Reads a description with values for its variables. Throws `GraphError.description` with all errors that are found.
     public convenience init(_ description: Description, variables: [String: String] = [:]) throws(GraphError) {
         try self.init(description.resolved(with: variables))
     }
 
+    /// Makes the graph of a description that has its values. Throws `GraphError.description` with all errors that are found.
     public convenience init(_ description: ResolvedDescription) throws(GraphError) {
         let problems = try Self.diagnose(description, isMadeNext: true, isComplete: false)
             .filter { $0.severity == .error }
@@ -51,7 +53,8 @@ public final class Graph: Sendable {
         try self.init(checked: description)
     }
 
-    /// Makes the graph of a description in which ``diagnose(_:isMadeNext:isComplete:)`` has found no error.
+    /// Makes the graph of a description in which ``diagnose(_:isMadeNext:isComplete:)``, which registers the nodes too, has
+    /// found no error.
     package init(checked resolved: ResolvedDescription) throws(GraphError) {
         description = resolved.description
         let text: String

@@ -30,7 +30,7 @@ extension Caps {
     }
 }
 
-extension DescribedNode where Self: ElementImplementation {
+extension NodeTraits where Self: ElementImplementation {
     static var factoryName: String { declaration.factoryName }
 
     static func hasHandler(named name: String) -> Bool {
@@ -39,12 +39,12 @@ extension DescribedNode where Self: ElementImplementation {
         }
     }
 
-    static func handlers(of element: ParsedElement) -> [DescribedHandler] {
+    static func handlers(of element: ParsedElement) -> [HandlerReference] {
         HandlerPlace.all(of: factoryName).compactMap { place in
             guard let handler = element.properties.last(where: { $0.name == place.handler }), !handler.isUnknown,
                 let entry = HandlerRegistry.shared.handlers(place).first(where: { $0.name == handler.value })
             else { return nil }
-            return DescribedHandler(
+            return HandlerReference(
                 name: entry.name, optionsProperty: place.options, optionNames: entry.options.map(\.name))
         }
     }

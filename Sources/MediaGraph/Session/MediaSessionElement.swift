@@ -357,8 +357,8 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
     }
 }
 
-extension MediaSessionElement: DescribedNode {
+extension MediaSessionElement: NodeTraits {
     static var userPads: [UserPad] {
-        StreamKind.allCases.map { UserPad(prefix: $0.outputPrefix, isStrict: true) }
+        StreamKind.allCases.map { UserPad(prefix: $0.outputPrefix, requiresEscaping: true) }
     }
 }

@@ -28,11 +28,13 @@ struct SessionNameCheck: DescriptionCheck {
                 // It may join after the other has left.
                 element.property("join") == nil
             else { return nil }
-            func named(_ name: String) -> DescribedProperty? {
+            func given(_ name: String) -> DescribedProperty? {
                 element.properties.last { $0.name == name && $0.value?.isEmpty == false }
             }
-            guard let user = named("user") ?? named("name"), let name = user.value else { return nil }
-            let room = named("room")?.value ?? MediaSessionElement.defaultSettings.room
+            guard let name = given("user")?.value ?? element.name, let user = given("user") ?? given("name") else {
+                return nil
+            }
+            let room = given("room")?.value ?? MediaSessionElement.defaultSettings.room
             guard !seen.insert(Membership(user: name, room: room)).inserted else { return nil }
             return user.diagnostic(
                 "user \"\(name)\" is in room \"\(room)\" already, by another mediasession",

@@ -76,6 +76,6 @@ struct CheckContext {
 
     /// Whether the text sets a switch of an element so.
     func sets(_ property: String, to value: Bool, on index: Int) -> Bool {
-        parsed.elements[index].properties.contains { $0.name == property && Self.says(value, $0.value) }
+        Self.says(value, parsed.elements[index].value(of: property) ?? "")
     }
 }

@@ -20,22 +20,24 @@ struct DescribedBranches {
     /// A sink without a queue before it: the thread that brings its first buffer waits there for PLAYING.
     func holdsBuffers(_ index: Int) -> Bool { !ends(behind: index, past: { !Self.isQueue($0) }).isEmpty }
 
-    /// A sink that PLAYING waits for. Pipes don't preroll, nor do sinks with async=false.
+    /// A sink that PLAYING waits for. Some nodes don't preroll, nor do sinks with async=false.
     func prerolls(_ index: Int) -> Bool { prerollingEnd(behind: index) != nil }
 
     func prerollingEnd(behind index: Int) -> Int? {
         ends(behind: index, past: { _ in true }).first { end in
-            !isPipe(end) && !context.sets("async", to: false, on: end)
+            !neverPrerolls(end) && !context.sets("async", to: false, on: end)
         }
     }
 
     /// Whether what comes there is kept until the graph plays: by a sink, or a pipe that delivers by the clock.
     func waitsForPlaying(_ index: Int) -> Bool {
-        ends(behind: index, past: { _ in true }).contains { !isPipe($0) || context.sets("sync", to: true, on: $0) }
+        ends(behind: index, past: { _ in true }).contains {
+            !neverPrerolls($0) || context.sets("sync", to: true, on: $0)
+        }
     }
 
-    private func isPipe(_ index: Int) -> Bool {
-        context.factories[index].flatMap { DescribedNodes.node($0.name) }?.prerolls == false
+    private func neverPrerolls(_ index: Int) -> Bool {
+        context.factories[index].flatMap { KnownNodes.node($0.name) }?.prerolls == false
     }
 
     /// The sinks that are reached through elements for which `passes` is true.

@@ -28,7 +28,7 @@ public struct DescribedElement: Sendable {
     /// The source pads that links lead from, empty for one that isn't named.
     package let sourcePads: Set<String>
     /// Which way data goes by a URI in an element's place; `nil` for an element.
-    package var uriDirection: ParsedLink.Direction?
+    package let uriDirection: ParsedLink.Direction?
     /// The variable that the factory's name is the value or the default of.
     package var variable: String? { isNested ? nil : locator.variable(at: offsets) }
     /// Whether it stands in the value of another element's property.
@@ -39,7 +39,7 @@ public struct DescribedElement: Sendable {
     /// The last value that was given for a property, which is the one that holds.
     public func property(_ name: String) -> DescribedProperty? { properties.last { $0.name == name } }
 
-    /// Whether a switch is set so, by any of GStreamer's words for it.
+    /// Whether a Boolean property is set to `value`, by any of GStreamer's words for it.
     package func sets(_ property: String, to value: Bool) -> Bool {
         CheckContext.says(value, self.property(property)?.value ?? "")
     }

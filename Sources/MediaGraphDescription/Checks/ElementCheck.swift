@@ -54,7 +54,7 @@ enum ElementCheck {
                     message: "\(message) on this machine; it is in the package \(package)",
                     hint: "apt install \(package)")
             }
-            if let node = DescribedNodes.node(ofHandler: name) {
+            if let node = KnownNodes.node(ofHandler: name) {
                 return Finding(message: message, hint: "it is a handler: \(node.factoryName) handler=\(name)")
             }
             return Finding(message: message, hint: similar(to: name).map { "did you mean \"\($0)\"?" })

@@ -106,7 +106,7 @@ struct LinkCheck {
     /// What the side's pads can carry: by their templates, or by what a node of ours is set to.
     private func caps(_ side: Side) -> Caps {
         let element = context.parsed.elements[side.element]
-        return DescribedNodes.node(element.factory)?.caps(of: element, side.direction) ?? side.caps
+        return KnownNodes.node(element.factory)?.caps(of: element, side.direction) ?? side.caps
     }
 
     /// What comes out of a source side, by what flows into its element too.
@@ -124,7 +124,7 @@ struct LinkCheck {
 
     private func label(_ side: Side) -> String {
         let element = context.parsed.elements[side.element]
-        let handler = DescribedNodes.node(element.factory)?.formatHandler(of: element).map { " handler=\($0)" } ?? ""
+        let handler = KnownNodes.node(element.factory)?.formatHandler(of: element).map { " handler=\($0)" } ?? ""
         return context.label(side.element) + handler + (side.pad.map { " pad \($0.text)" } ?? "")
     }
 

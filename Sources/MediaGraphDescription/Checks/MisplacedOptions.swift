@@ -25,7 +25,7 @@ struct MisplacedOptions {
             hint = "put all \(isCaps ? "fields" : "options") into one quoted value: \(text)"
             return
         }
-        for handler in DescribedNodes.node(factory.name)?.handlers(of: element) ?? [] {
+        for handler in KnownNodes.node(factory.name)?.handlers(of: element) ?? [] {
             let names = Set(handler.optionNames)
             let members = properties.indices.filter { isForeign(properties[$0]) && names.contains(properties[$0].name) }
             guard !members.isEmpty else { continue }

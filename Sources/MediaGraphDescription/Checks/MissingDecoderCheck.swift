@@ -41,7 +41,7 @@ enum MissingDecoderCheck {
         }
         let element = context.parsed.elements[index]
         let caps =
-            DescribedNodes.node(element.factory)?.caps(of: element, .sink).map { [$0] } ?? templates.map(\.caps)
+            KnownNodes.node(element.factory)?.caps(of: element, .sink).map { [$0] } ?? templates.map(\.caps)
         var types: Set<String> = []
         for caps in caps {
             if caps.isAny || caps.isEmpty { return nil }

@@ -74,6 +74,6 @@ enum QuotedValue {
         guard word.utf8.allSatisfy(\.continuesIdentifier) else { return false }
         return NearestName.find(word, among: ElementFactoryInfo.allNames) != nil
             || DebianPackages.shared.package(ofElement: word) != nil
-            || DescribedNodes.node(ofHandler: word) != nil
+            || KnownNodes.node(ofHandler: word) != nil
     }
 }

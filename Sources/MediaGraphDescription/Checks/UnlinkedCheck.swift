@@ -43,10 +43,10 @@ enum UnlinkedCheck {
         guard factory.has(.sink, .always) else {
             // A mixer's or a multiplexer's. Bins may have streams from elsewhere: a session's come from the network.
             // A live mixer gives something by itself, and so does a source that may have input too.
-            if DescribedNodes.node(factory.name)?.needsInput == true {
+            if let lack = KnownNodes.node(factory.name)?.lackOfInput {
                 return isRead
                     ? (.error, "nothing is linked to \(label), so elements downstream would wait forever")
-                    : (.warning, "nothing is linked to \(label): there is nothing to hear")
+                    : (.warning, "nothing is linked to \(label): \(lack)")
             }
             guard isRead, !factory.isBin, !factory.classification.hasPrefix("Source"), factory.has(.sink, .request),
                 factory.has(.source, .always),

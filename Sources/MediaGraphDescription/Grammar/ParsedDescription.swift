@@ -11,9 +11,9 @@ package struct ParsedElement: Sendable {
 
     var kind: Kind
     /// The factory's name, or the URI.
-    package var factory: String
+    package internal(set) var factory: String
     var range: Range<Int>
-    package var properties: [ParsedProperty] = []
+    package internal(set) var properties: [ParsedProperty] = []
     var presets: [ParsedText] = []
     /// The bin that it is in; `nil` at the top.
     var parent: Int?

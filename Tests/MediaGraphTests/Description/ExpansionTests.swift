@@ -36,6 +36,19 @@ import Testing
         #expect(try expand(text) == "fakesrc !\n  \n  video/x-raw, \n  width=320 ! fakesink")
     }
 
+    @Test(
+        "SH-5 elements that may open a screen are found wherever a description names them, and nowhere else",
+        arguments: [
+            ("videotestsrc ! ximagesink", true), ("playbin video-sink=\"videoconvert ! ximagesink\"", true),
+            ("devicesource source=\"ximagesink\" ! fakesink", true),
+            ("switchbin num-paths=1 path0::element=ximagesink", true),
+            ("filesrc location=ximagesink.mkv ! fakesink name=ximagesink", false),
+        ])
+    func factories(text: String, isFound: Bool) throws {
+        try Nodes.register()
+        #expect(Description(text).resolved().factories.contains("ximagesink") == isFound)
+    }
+
     @Test("GR-1 a backslash at the end of a line is dropped, inside quotes and after a backslash it stays")
     func continuation() throws {
         #expect(try expand("fakesrc \\\n! fakesink") == "fakesrc \n! fakesink")

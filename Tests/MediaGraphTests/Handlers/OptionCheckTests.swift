@@ -120,6 +120,8 @@ import Testing
         #expect(
             try report(on: "videotestsrc ! pixelate ! fakesink").contains(
                 "it is a handler: preprocessor handler=pixelate"))
+        // A file is written more often than played.
+        #expect(try report(on: "audiotestsrc ! wav").contains("it is a handler: virtualspeaker handler=wav"))
     }
 
     @Test("a snapshot name without a number is refused, unless there is one picture")

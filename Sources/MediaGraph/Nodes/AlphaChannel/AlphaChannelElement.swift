@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// Off, frames leave as I420, untouched where they came so; on, as A420. A change counts from a frame on: that frame has
 /// the new caps ahead of it, and between both an event says so.
-final class AlphaChannelElement: BufferTransform, ConfigurableElement, DescribedNode, @unchecked Sendable {
+final class AlphaChannelElement: BufferTransform, ConfigurableElement, NodeTraits, @unchecked Sendable {
     // `@unchecked Sendable`: settings and state are behind locks; `stream` is touched by the streaming thread only, or
     // while there is none.
 

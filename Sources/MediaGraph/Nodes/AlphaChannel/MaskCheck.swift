@@ -4,7 +4,7 @@ struct MaskCheck: DescriptionCheck {
         guard element.factory == "alphachannel", let mask = element.property("mask"), let text = mask.value,
             !text.allSatisfy(\.isWhitespace), !text.utf8.contains(0)
         else { return [] }
-        let first = Description(text).resolved().diagnose(parses: false).first { $0.severity == .error }
-        return first.map { [mask.diagnostic("in mask: \($0.message)", hint: $0.hint)] } ?? []
+        let error = NestedDescriptionCheck.firstError(in: text)
+        return error.map { [mask.diagnostic("in mask: \($0.message)", hint: $0.hint)] } ?? []
     }
 }

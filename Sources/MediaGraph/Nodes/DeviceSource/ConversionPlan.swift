@@ -63,7 +63,7 @@ struct ConversionPlan: Sendable {
     }
 }
 
-extension DeviceSourceElement: DescribedNode {
+extension DeviceSourceElement: NodeTraits {
     static var sourceProperty: String? { "source" }
 
     static func caps(of element: ParsedElement, _ direction: Pad.Direction) -> Caps? {

@@ -28,19 +28,21 @@ final class DeviceChain: Sendable {
 
     /// What is made of the description; in NULL and in no bin yet. An X screen's element connects as soon as it is linked.
     ///
+    /// - Parameter factories: of the elements that the description names.
     /// - Parameter isOutlived: whether downstream goes on when the device has gone. The memory of PipeWire's buffers goes with it
     ///   (0.3.65), though a sink may hold the last one: then its frames are copied.
-    init(_ description: ResolvedDescription, isOutlived: Bool, _ flow: DeviceFlow) throws(MediaGraphError) {
+    init(_ description: String, of factories: Set<String>, isOutlived: Bool, _ flow: DeviceFlow) throws(MediaGraphError)
+    {
         let expected = "a description of one source, such as \"v4l2src device=/dev/video0\""
         do {
-            element = try Self.inTurn(description.factories.contains(ScreenCapture.factory)) { () throws(GLibError) in
-                try Element(parsing: description.description.text)
+            element = try Self.inTurn(factories.contains(ScreenCapture.factory)) { () throws(GLibError) in
+                try Element(parsing: description)
             }
         } catch {
             throw .invalidParameter(.init("source", expected: expected, actual: error.message))
         }
         guard element.staticPad("src") != nil, let device = Self.innermost(element) else {
-            throw .invalidParameter(.init("source", expected: expected, actual: "\"\(description.description.text)\""))
+            throw .invalidParameter(.init("source", expected: expected, actual: "\"\(description)\""))
         }
         self.device = device
         self.flow = flow

@@ -46,9 +46,9 @@ extension DeviceSourceElement {
         let chain = try ask(label, within: patience, isOpening: true) { () throws(MediaGraphError) in
             let text =
                 settings.source.isEmpty ? try DefaultDevice.text(settings.kind, within: listPatience) : settings.source
-            let description = Description(text).resolved()
-            ScreenLosses.keepProcess(by: description.factories)
-            let chain = try DeviceChain(description, isOutlived: settings.reconnect != .never, flow)
+            let factories = Description(text).resolved().factories
+            ScreenLosses.keepProcess(by: factories)
+            let chain = try DeviceChain(text, of: factories, isOutlived: settings.reconnect != .never, flow)
             if let camera { try chain.take(camera, besides: others) }
             return chain
         }

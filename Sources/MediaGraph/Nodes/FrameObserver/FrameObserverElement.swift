@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// An in-place filter, not a bin with a tap or with converters: one element does both, pass-through where nothing is
 /// written, and the observer's preference may change between two frames without a negotiation of the stream.
-final class FrameObserverElement: InPlaceTransform, HandlerSwapping, DescribedNode, @unchecked Sendable {
+final class FrameObserverElement: InPlaceTransform, HandlerSwapping, NodeTraits, @unchecked Sendable {
     // `@unchecked Sendable`: settings and slot are behind locks; what is marked so belongs to the streaming thread, which
     // holds GStreamer's stream lock, and to `start` and `stop`, while no data flows.
 

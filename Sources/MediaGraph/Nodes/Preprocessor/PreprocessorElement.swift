@@ -271,7 +271,7 @@ final class PreprocessorElement: InPlaceTransform, HandlerSwapping, @unchecked S
     }
 }
 
-extension PreprocessorElement: DescribedNode {
+extension PreprocessorElement: NodeTraits {
     /// The formats of the handler; what the node carries for a handler that takes all.
     static func caps(of element: ParsedElement, _ direction: Pad.Direction) -> Caps? {
         handler(of: element).map { NodeDefinition.caps(formats: $0.formats) }

@@ -352,7 +352,7 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
     }
 }
 
-extension RawDataPipeElement: DescribedNode {
+extension RawDataPipeElement: NodeTraits {
     static var prerolls: Bool { false }
 
     /// What `buffer-type` takes.

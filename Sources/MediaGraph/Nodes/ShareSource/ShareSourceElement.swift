@@ -9,7 +9,7 @@ import GStreamer
 /// ```
 /// A bin around the two sources there are, each with its gate, queue and timestamps: what a share adds is that both go by one
 /// clock and base time, begin and pause together, and that either may be missing.
-final class ShareSourceElement: BinElement, ConfigurableElement, DescribedNode, @unchecked Sendable {
+final class ShareSourceElement: BinElement, ConfigurableElement, NodeTraits, @unchecked Sendable {
     // `@unchecked Sendable`: constants, each `Sendable`.
 
     struct Settings: Sendable {

@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// A bin around the stock `videoflip`, which goes by tags: it is told in a tag what each frame's meta says. Frames leave
 /// without an orientation, and so does the stream: the tags behind it say `rotate-0`.
-final class UprightElement: BinElement, DescribedNode, @unchecked Sendable {
+final class UprightElement: BinElement, NodeTraits, @unchecked Sendable {
     // `@unchecked Sendable`: constants, and an atomic.
 
     /// The elements that it is made of are there.

@@ -15,7 +15,7 @@ import Synchronization
 ///
 /// An EOS event sent to the element ends the stream behind what is queued, as appsrc does; `num-buffers` ends it
 /// behind so many: what is queued is lost, and counted.
-final class VideoSourceElement: PushSource, ConfigurableElement, DescribedNode, @unchecked Sendable {
+final class VideoSourceElement: PushSource, ConfigurableElement, NodeTraits, @unchecked Sendable {
     // `@unchecked Sendable`: constants, and state behind locks.
 
     struct Settings: HandlerSettings {

@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// What is sent goes through the same gate as a `videosource`'s. The streaming thread takes it out, converts it to what
 /// downstream wants, gives each sample its time by counting, and where nothing comes in time puts silence.
-final class VirtualMicElement: PushSource, ConfigurableElement, DescribedNode, @unchecked Sendable {
+final class VirtualMicElement: PushSource, ConfigurableElement, NodeTraits, @unchecked Sendable {
     // `@unchecked Sendable`: constants, state behind locks, and what belongs to the streaming thread.
 
     static let defaultSettings = MicSettings()

@@ -394,7 +394,7 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
     }
 }
 
-extension VirtualSpeakerElement: DescribedNode {
-    static var needsInput: Bool { true }
-    static var userPads: [UserPad] { [UserPad(prefix: "user_", isStrict: false)] }
+extension VirtualSpeakerElement: NodeTraits {
+    static var lackOfInput: String? { "there is nothing to hear" }
+    static var userPads: [UserPad] { [UserPad(prefix: "user_", requiresEscaping: false)] }
 }
