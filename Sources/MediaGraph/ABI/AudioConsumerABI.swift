@@ -4,7 +4,7 @@ import GStreamer
 /// A speaker's handler as the speaker holds it, whichever copy of the code it comes from.
 ///
 /// `@unchecked Sendable`: the speaker calls it one at a time, in each stream's order; the rest is constant.
-final class AudioConsumerHandle: @unchecked Sendable {
+final class AudioConsumerHandle: HandlerHandle, @unchecked Sendable {
     private let abi: MGAudioConsumer
     let name: String
     /// What it needs; `nil` when it takes either.

@@ -4,7 +4,7 @@ import GStreamer
 /// An editor of audio as a node holds it, whichever copy of the code it comes from.
 ///
 /// `@unchecked Sendable`: `process` is called by the one thread that holds the node's stream lock; the rest is constant.
-final class AudioProcessorHandle: @unchecked Sendable {
+final class AudioProcessorHandle: HandlerHandle, @unchecked Sendable {
     private let abi: MGAudioProcessor
     let name: String
 

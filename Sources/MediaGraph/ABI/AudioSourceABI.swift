@@ -4,7 +4,7 @@ import GStreamer
 /// A virtual microphone as its node holds it.
 ///
 /// `@unchecked Sendable`: the C structure is constant; the node calls it from one state change at a time.
-final class AudioSourceHandle: SourceHandling, @unchecked Sendable {
+final class AudioSourceHandle: HandlerHandle, SourceHandling, @unchecked Sendable {
     private let abi: MGAudioSource
     let name: String
 

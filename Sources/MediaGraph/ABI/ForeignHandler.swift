@@ -25,11 +25,7 @@ struct ForeignHandler: @unchecked Sendable {
     }
 
     /// Fills an empty structure of the handler's kind.
-    func make<ABI>(_ options: String, _ empty: ABI) throws(MediaGraphError) -> ABI {
-        var made = empty
-        try MediaGraphError.check { error in
-            withUnsafeMutableBytes(of: &made) { create(context, options, $0.baseAddress, error) }
-        }
-        return made
+    func make(_ options: String, in structure: UnsafeMutableRawPointer) throws(MediaGraphError) {
+        try MediaGraphError.check { error in create(context, options, structure, error) }
     }
 }

@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// `@unchecked Sendable`: the node calls it, and asks for its preference, under its stream lock, but for `registered`, which
 /// comes before; the rest is constant.
-final class ObserverHandle: @unchecked Sendable {
+final class ObserverHandle: HandlerHandle, @unchecked Sendable {
     private let abi: MGFrameObserver
     let name: String
     let mode: ObserverMode

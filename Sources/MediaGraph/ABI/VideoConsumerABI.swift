@@ -4,7 +4,7 @@ import GStreamer
 /// A pipe's handler as the pipe holds it, whichever copy of the code it comes from.
 ///
 /// `@unchecked Sendable`: the pipe calls it from one thread at a time, in stream order; the rest is constant.
-final class ConsumerHandle: @unchecked Sendable {
+final class ConsumerHandle: HandlerHandle, @unchecked Sendable {
     fileprivate let abi: MGVideoConsumer
     let name: String
     /// Empty: all.

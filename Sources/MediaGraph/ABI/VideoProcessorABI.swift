@@ -4,7 +4,7 @@ import GStreamer
 /// A pre-processor's handler as a node holds it, whichever copy of the code it comes from.
 ///
 /// `@unchecked Sendable`: `process` is called by the one thread that holds the node's stream lock; the rest is constant.
-final class ProcessorHandle: @unchecked Sendable {
+final class ProcessorHandle: HandlerHandle, @unchecked Sendable {
     private let abi: MGVideoProcessor
     let name: String
     /// Empty: all.

@@ -5,7 +5,7 @@ import Synchronization
 /// A video source as its node holds it.
 ///
 /// `@unchecked Sendable`: the C structure is constant; the node calls it from one state change at a time.
-final class VideoSourceHandle: SourceHandling, @unchecked Sendable {
+final class VideoSourceHandle: HandlerHandle, SourceHandling, @unchecked Sendable {
     private let abi: MGVideoSource
     let name: String
     /// What it was told last.

@@ -20,7 +20,7 @@ public struct FrameObserverNode: GraphNode {
 
     /// Leaves the node without an observer, whether it was attached or `handler=` names it: from the next frame on all go by,
     /// in the next run too, and `handler` and `options` read empty.
-    public func detach() throws(MediaGraphError) { try NodeDoor.attach(nil as MGFrameObserver?, to: element) }
+    public func detach() throws(MediaGraphError) { try NodeDoor.detach(MGFrameObserver.self, from: element) }
 
     /// Shows each frame to a closure, on the streaming thread.
     public func observe(

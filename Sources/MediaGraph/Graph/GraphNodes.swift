@@ -1,3 +1,4 @@
+import CMediaGraphABI
 import GStreamer
 
 /// A node of a graph as Swift sees it. It keeps its graph alive.
@@ -92,7 +93,7 @@ public struct VideoSourceNode: GraphNode {
 
     /// Leaves the node without a source, while the graph doesn't run: the one that was attached, or that `handler=` names,
     /// goes, and `handler` and `options` read empty.
-    public func detach() throws(MediaGraphError) { try NodeDoor.detachSource(from: element) }
+    public func detach() throws(MediaGraphError) { try NodeDoor.detach(MGVideoSource.self, from: element) }
 }
 
 /// A `preprocessor` of a graph.
@@ -111,7 +112,7 @@ public struct PreprocessorNode: GraphNode {
 
     /// Leaves the node without a handler, whether it was attached or `handler=` names it: from the next frame on it touches
     /// nothing, in the next run neither, and `handler` and `options` read empty.
-    public func detach() throws(MediaGraphError) { try NodeDoor.detachProcessor(from: element) }
+    public func detach() throws(MediaGraphError) { try NodeDoor.detach(MGVideoProcessor.self, from: element) }
 
     /// Gives the node a closure as its handler, which edits each frame in place on the streaming thread.
     public func process(_ body: @escaping @Sendable (inout VideoFrame) throws -> Verdict) throws(MediaGraphError) {
@@ -141,7 +142,7 @@ public struct RawDataPipeNode: GraphNode {
 
     /// Leaves the pipe without a handler, while the graph doesn't run: the one that was attached, or that `handler=` names,
     /// goes, and `handler` and `options` read empty. Delegates stay.
-    public func detach() throws(MediaGraphError) { try NodeDoor.detachConsumer(from: element) }
+    public func detach() throws(MediaGraphError) { try NodeDoor.detach(MGVideoConsumer.self, from: element) }
 
     /// Gives the pipe a closure that borrows each frame (`memory-mode=stack`). Its thread is `backpressure`'s to say.
     public func receive(_ body: @escaping @Sendable (borrowing VideoFrame) throws -> Void) throws(MediaGraphError) {
@@ -196,7 +197,7 @@ public struct RawDataPipeNode: GraphNode {
     public var frames: FrameSequence<OwnedVideoFrame> {
         get throws(MediaGraphError) {
             let channel = FrameChannel<OwnedVideoFrame>()
-            try NodeDoor.attach(channel, to: element)
+            try NodeDoor.attach(MGVideoConsumer(channel), to: element)
             graph.streams.add(channel)
             return FrameSequence(channel, graph: graph)
         }

@@ -1,3 +1,4 @@
+import CMediaGraphABI
 import GStreamer
 
 /// A `sharesource` of a graph: what a user shares, with or without sound.
@@ -60,7 +61,7 @@ public struct ShareSourceNode: GraphNode {
             if let source { try setSource(source) }
             guard let audioSource else { return }
             do throws(MediaGraphError) { try setAudioSource(audioSource) } catch {
-                if source != nil { try NodeDoor.detachSource(from: element) }
+                if source != nil { try NodeDoor.detach(MGVideoSource.self, from: element) }
                 throw error
             }
         }
@@ -89,16 +90,16 @@ public struct ShareSourceNode: GraphNode {
     }
 
     private func setSource(_ source: any ShareSource) throws(MediaGraphError) {
-        try NodeDoor.attach(ShareVideo(source), name: typeName(type(of: source)), to: element)
+        try NodeDoor.attach(MGVideoSource(ShareVideo(source), name: typeName(type(of: source))), to: element)
     }
 
     private func setAudioSource(_ source: any ShareAudioSource) throws(MediaGraphError) {
-        try NodeDoor.attach(ShareAudio(source), name: typeName(type(of: source)), to: element)
+        try NodeDoor.attach(MGAudioSource(ShareAudio(source), name: typeName(type(of: source))), to: element)
     }
 
     private func removeSources() throws(MediaGraphError) {
-        try NodeDoor.detachSource(from: element)
-        try NodeDoor.detachMicrophone(from: element)
+        try NodeDoor.detach(MGVideoSource.self, from: element)
+        try NodeDoor.detach(MGAudioSource.self, from: element)
     }
 }
 

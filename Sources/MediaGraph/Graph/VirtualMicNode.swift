@@ -23,10 +23,10 @@ public struct VirtualMicNode: GraphNode {
     }
 
     /// Takes the processor away that was attached, while the graph doesn't run.
-    public func detachProcessor() throws(MediaGraphError) { try NodeDoor.attach(nil as MGAudioProcessor?, to: element) }
+    public func detachProcessor() throws(MediaGraphError) { try NodeDoor.detach(MGAudioProcessor.self, from: element) }
 
     /// Takes the microphone away that was attached, while the graph doesn't run.
-    public func detach() throws(MediaGraphError) { try NodeDoor.detachMicrophone(from: element) }
+    public func detach() throws(MediaGraphError) { try NodeDoor.detach(MGAudioSource.self, from: element) }
 }
 
 extension Graph {

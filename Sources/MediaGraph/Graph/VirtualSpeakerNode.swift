@@ -19,7 +19,7 @@ public struct VirtualSpeakerNode: GraphNode {
     }
 
     /// Takes the handler away that was attached, while the graph doesn't run.
-    public func detach() throws(MediaGraphError) { try NodeDoor.attach(nil as MGAudioConsumer?, to: element) }
+    public func detach() throws(MediaGraphError) { try NodeDoor.detach(MGAudioConsumer.self, from: element) }
 
     /// Gives the node a closure that borrows each block of each stream (`memory-mode=stack`).
     public func receive(
@@ -42,7 +42,7 @@ public struct VirtualSpeakerNode: GraphNode {
     }
 
     /// Leaves the mix as it is, from the next block on.
-    public func detachEditor() throws(MediaGraphError) { try NodeDoor.attach(nil as MGAudioProcessor?, to: element) }
+    public func detachEditor() throws(MediaGraphError) { try NodeDoor.detach(MGAudioProcessor.self, from: element) }
 
     /// Gives the node a closure that edits each block of the mix in place, on the mix's streaming thread.
     public func edit(_ body: @escaping @Sendable (inout AudioFrame) throws -> Verdict) throws(MediaGraphError) {

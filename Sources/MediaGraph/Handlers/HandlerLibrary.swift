@@ -47,61 +47,34 @@ public struct HandlerLibrary: ~Copyable {
         }
     }
 
-    public func add<S: VideoSource & NamedHandler>(_ type: S.Type) throws(MediaGraphError) {
-        try add(.source, type, S.validate) { MGVideoSource(try S(options: $0), name: S.name) }
-    }
+    public func add<S: VideoSource & NamedHandler>(_ type: S.Type) throws(MediaGraphError) { try add(.init(type)) }
+    public func add<P: VideoProcessor & NamedHandler>(_ type: P.Type) throws(MediaGraphError) { try add(.init(type)) }
+    public func add<C: VideoConsumer & NamedHandler>(_ type: C.Type) throws(MediaGraphError) { try add(.init(type)) }
+    public func add<O: FrameObserver & NamedHandler>(_ type: O.Type) throws(MediaGraphError) { try add(.init(type)) }
+    public func add<E: FrameEditor & NamedHandler>(_ type: E.Type) throws(MediaGraphError) { try add(.init(type)) }
+    public func add<P: AudioProcessor & NamedHandler>(_ type: P.Type) throws(MediaGraphError) { try add(.init(type)) }
+    public func add<M: VirtualMic & NamedHandler>(_ type: M.Type) throws(MediaGraphError) { try add(.init(type)) }
+    public func add<S: VirtualSpeaker & NamedHandler>(_ type: S.Type) throws(MediaGraphError) { try add(.init(type)) }
 
-    public func add<P: VideoProcessor & NamedHandler>(_ type: P.Type) throws(MediaGraphError) {
-        try add(.processor, type, P.validate) { MGVideoProcessor(try P(options: $0), name: P.name) }
-    }
-
-    public func add<C: VideoConsumer & NamedHandler>(_ type: C.Type) throws(MediaGraphError) {
-        try add(.consumer, type, C.validate) { MGVideoConsumer(try C(options: $0), name: C.name) }
-    }
-
-    public func add<O: FrameObserver & NamedHandler>(_ type: O.Type) throws(MediaGraphError) {
-        try add(.observer, type, O.validate) { MGFrameObserver(try O(options: $0), name: O.name) }
-    }
-
-    public func add<E: FrameEditor & NamedHandler>(_ type: E.Type) throws(MediaGraphError) {
-        try add(.observer, type, E.validate) { MGFrameObserver(try E(options: $0), name: E.name) }
-    }
-
-    public func add<P: AudioProcessor & NamedHandler>(_ type: P.Type) throws(MediaGraphError) {
-        try add(.audioProcessor, type, P.validate) { MGAudioProcessor(try P(options: $0), name: P.name) }
-    }
-
-    public func add<M: VirtualMic & NamedHandler>(_ type: M.Type) throws(MediaGraphError) {
-        try add(.microphone, type, M.validate) { MGAudioSource(try M(options: $0), name: M.name) }
-    }
-
-    public func add<S: VirtualSpeaker & NamedHandler>(_ type: S.Type) throws(MediaGraphError) {
-        try add(.audioConsumer, type, S.validate) { MGAudioConsumer(try S(options: $0), name: S.name) }
-    }
-
-    private func add<ABI>(
-        _ kind: HandlerRegistry.Kind, _ type: any NamedHandler.Type,
-        _ validate: @escaping (HandlerOptions) throws -> Void, _ make: @escaping (HandlerOptions) throws -> ABI
-    ) throws(MediaGraphError) {
-        let factory = HandlerFactory(name: type.name, validate) { options, made in
-            made.assumingMemoryBound(to: ABI.self).initialize(to: try make(options))
-        }
-        let options = type.options.map(\.line).joined()
-        // The registry copies the description; the factory is kept for as long as the library, which is for ever.
-        let context = Unmanaged.passRetained(factory).toOpaque()
+    private func add(_ entry: HandlerRegistry.Entry) throws(MediaGraphError) {
+        let options = entry.options.map(\.line).joined()
+        // The registry copies the description; the entry is kept for as long as the library, which is for ever.
+        let context = Unmanaged.passRetained(HandlerFactory(entry)).toOpaque()
         try MediaGraphError.check { error in
-            type.name.withCString { name in
-                type.summary.withCString { summary in
+            entry.name.withCString { name in
+                entry.summary.withCString { summary in
                     options.withCString { options in
                         var description = MGHandlerDescription(
-                            kind: kind.rawValue, name: name, summary: summary, options: options,
+                            kind: entry.kind.rawValue, name: name, summary: summary, options: options,
                             create: { context, options, made, error in
-                                Unmanaged<HandlerFactory>.fromOpaque(context!).takeUnretainedValue()
-                                    .create(String(cString: options!), made!, error)
+                                HandlerFactory.of(context).answer(error) { (entry) throws(MediaGraphError) in
+                                    try entry.make(String(cString: options!), made!)
+                                }
                             }, context: context,
                             validate: { context, options, error in
-                                Unmanaged<HandlerFactory>.fromOpaque(context!).takeUnretainedValue()
-                                    .validate(String(cString: options!), error)
+                                HandlerFactory.of(context).answer(error) { (entry) throws(MediaGraphError) in
+                                    try entry.validate(String(cString: options!))
+                                }
                             })
                         return registry.pointee.add(registry.pointee.context, &description, error)
                     }
@@ -113,39 +86,24 @@ public struct HandlerLibrary: ~Copyable {
 
 /// Makes handlers of one type in the library that has it.
 private final class HandlerFactory {
-    let name: String
-    let check: (HandlerOptions) throws -> Void
-    let make: (HandlerOptions, UnsafeMutableRawPointer) throws -> Void
+    private let entry: HandlerRegistry.Entry
 
-    init(
-        name: String, _ check: @escaping (HandlerOptions) throws -> Void,
-        make: @escaping (HandlerOptions, UnsafeMutableRawPointer) throws -> Void
-    ) {
-        self.name = name
-        self.check = check
-        self.make = make
+    init(_ entry: HandlerRegistry.Entry) { self.entry = entry }
+
+    static func of(_ context: UnsafeMutableRawPointer?) -> HandlerFactory {
+        Unmanaged<HandlerFactory>.fromOpaque(context!).takeUnretainedValue()
     }
 
     /// Answers 1, or 0 with the error stored.
-    func validate(_ text: String, _ error: UnsafeMutablePointer<MGError>?) -> Int32 {
-        trying(error) { try check(HandlerOptions(text, handler: name)) }
-    }
-
-    /// Answers 1, or 0 with the error stored.
-    func create(_ text: String, _ made: UnsafeMutableRawPointer, _ error: UnsafeMutablePointer<MGError>?) -> Int32 {
-        trying(error) {
-            let options = try HandlerOptions(text, handler: name)
-            try make(options, made)
-            try options.refuseUnknown()
-        }
-    }
-
-    private func trying(_ error: UnsafeMutablePointer<MGError>?, _ body: () throws -> Void) -> Int32 {
-        do {
-            try body()
+    func answer(
+        _ error: UnsafeMutablePointer<MGError>?,
+        _ body: (HandlerRegistry.Entry) throws(MediaGraphError) -> Void
+    ) -> Int32 {
+        do throws(MediaGraphError) {
+            try body(entry)
             return 1
-        } catch let thrown {
-            MediaGraphError.wrapping(thrown, "handler \(name)").store(in: error)
+        } catch let refused {
+            refused.store(in: error)
             return 0
         }
     }

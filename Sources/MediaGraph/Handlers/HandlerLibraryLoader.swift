@@ -95,10 +95,12 @@ private final class LibraryVisit {
                     actual: "a handler's name, summary, options, create or validate is NULL; set all five"))
         }
         let options = String(cString: description.options).split(separator: "\n").map { HandlerOption(line: $0) }
+        let foreign = ForeignHandler(description)
         try registry.add(
             HandlerRegistry.Entry(
                 kind: kind, name: String(cString: description.name), summary: String(cString: description.summary),
-                options: options, formats: [], library: path, make: .foreign(ForeignHandler(description)),
-                validate: { _ in }))
+                options: options, formats: [], library: path,
+                make: { options, memory throws(MediaGraphError) in try foreign.make(options, in: memory) },
+                validate: { options throws(MediaGraphError) in try foreign.validate(options) }))
     }
 }

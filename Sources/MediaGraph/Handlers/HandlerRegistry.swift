@@ -34,20 +34,10 @@ public final class HandlerRegistry: Sendable {
         package var edits: Bool?
         /// The library that it came with; `nil` when built in or registered here.
         public let library: String?
-        let make: Maker
-        /// Reads options and throws what is wrong with them; nothing is made.
-        let validate: @Sendable (HandlerOptions) throws -> Void
-    }
-
-    enum Maker: Sendable {
-        case source(@Sendable (HandlerOptions) throws -> MGVideoSource)
-        case processor(@Sendable (HandlerOptions) throws -> MGVideoProcessor)
-        case consumer(@Sendable (HandlerOptions) throws -> MGVideoConsumer)
-        case observer(@Sendable (HandlerOptions) throws -> MGFrameObserver)
-        case audioProcessor(@Sendable (HandlerOptions) throws -> MGAudioProcessor)
-        case microphone(@Sendable (HandlerOptions) throws -> MGAudioSource)
-        case audioConsumer(@Sendable (HandlerOptions) throws -> MGAudioConsumer)
-        case foreign(ForeignHandler)
+        /// Fills an empty structure of the kind (``HandlerStructure``) with a new handler that has these options.
+        let make: @Sendable (String, UnsafeMutableRawPointer) throws(MediaGraphError) -> Void
+        /// Throws what `make` would throw about these options; nothing is made.
+        let validate: @Sendable (String) throws(MediaGraphError) -> Void
     }
 
     public static let shared = HandlerRegistry()
@@ -63,77 +53,37 @@ public final class HandlerRegistry: Sendable {
     // MARK: Registering
 
     /// Makes a source known as `videosource handler=NAME`.
-    public func register<S: VideoSource & NamedHandler>(_ type: S.Type) throws(MediaGraphError) {
-        try add(
-            Entry(
-                kind: .source, name: S.name, summary: S.summary, options: S.options, formats: [], library: nil,
-                make: .source { MGVideoSource(try S(options: $0), name: S.name) }, validate: { try S.validate($0) }))
-    }
+    public func register<S: VideoSource & NamedHandler>(_ type: S.Type) throws(MediaGraphError) { try add(Entry(type)) }
 
     /// Makes a processor known as `preprocessor handler=NAME`.
     public func register<P: VideoProcessor & NamedHandler>(_ type: P.Type) throws(MediaGraphError) {
-        try add(
-            Entry(
-                kind: .processor, name: P.name, summary: P.summary, options: P.options, formats: P.formats,
-                library: nil,
-                make: .processor { MGVideoProcessor(try P(options: $0), name: P.name) },
-                validate: { try P.validate($0) }))
+        try add(Entry(type))
     }
 
     /// Makes a consumer known as `rawdatapipe handler=NAME`.
     public func register<C: VideoConsumer & NamedHandler>(_ type: C.Type) throws(MediaGraphError) {
-        try add(
-            Entry(
-                kind: .consumer, name: C.name, summary: C.summary, options: C.options, formats: C.formats, library: nil,
-                make: .consumer { MGVideoConsumer(try C(options: $0), name: C.name) }, validate: { try C.validate($0) })
-        )
+        try add(Entry(type))
     }
 
     /// Makes an observer known as `frameobserver handler=NAME`.
     public func register<O: FrameObserver & NamedHandler>(_ type: O.Type) throws(MediaGraphError) {
-        try add(
-            Entry(
-                kind: .observer, name: O.name, summary: O.summary, options: O.options, formats: [], edits: false,
-                library: nil,
-                make: .observer { MGFrameObserver(try O(options: $0), name: O.name) },
-                validate: { try O.validate($0) }))
+        try add(Entry(type))
     }
 
     /// Makes an editor known as `frameobserver mode=read-write handler=NAME`.
-    public func register<E: FrameEditor & NamedHandler>(_ type: E.Type) throws(MediaGraphError) {
-        try add(
-            Entry(
-                kind: .observer, name: E.name, summary: E.summary, options: E.options, formats: [], edits: true,
-                library: nil,
-                make: .observer { MGFrameObserver(try E(options: $0), name: E.name) },
-                validate: { try E.validate($0) }))
-    }
+    public func register<E: FrameEditor & NamedHandler>(_ type: E.Type) throws(MediaGraphError) { try add(Entry(type)) }
 
     /// Makes an editor of audio known by its name.
     public func register<P: AudioProcessor & NamedHandler>(_ type: P.Type) throws(MediaGraphError) {
-        try add(
-            Entry(
-                kind: .audioProcessor, name: P.name, summary: P.summary, options: P.options, formats: [], library: nil,
-                make: .audioProcessor { MGAudioProcessor(try P(options: $0), name: P.name) },
-                validate: { try P.validate($0) }))
+        try add(Entry(type))
     }
 
     /// Makes a microphone known as `virtualmic handler=NAME`.
-    public func register<M: VirtualMic & NamedHandler>(_ type: M.Type) throws(MediaGraphError) {
-        try add(
-            Entry(
-                kind: .microphone, name: M.name, summary: M.summary, options: M.options, formats: [], library: nil,
-                make: .microphone { MGAudioSource(try M(options: $0), name: M.name) }, validate: { try M.validate($0) })
-        )
-    }
+    public func register<M: VirtualMic & NamedHandler>(_ type: M.Type) throws(MediaGraphError) { try add(Entry(type)) }
 
     /// Makes a receiver of audio known as `virtualspeaker handler=NAME`.
     public func register<S: VirtualSpeaker & NamedHandler>(_ type: S.Type) throws(MediaGraphError) {
-        try add(
-            Entry(
-                kind: .audioConsumer, name: S.name, summary: S.summary, options: S.options, formats: [], library: nil,
-                make: .audioConsumer { MGAudioConsumer(try S(options: $0), name: S.name) },
-                validate: { try S.validate($0) }))
+        try add(Entry(type))
     }
 
     func add(_ entry: Entry) throws(MediaGraphError) {
@@ -179,113 +129,20 @@ public final class HandlerRegistry: Sendable {
         return entry
     }
 
-    private func make<R>(
-        _ entry: Entry, _ text: String, _ body: (HandlerOptions) throws -> R
-    ) throws(MediaGraphError) -> R {
-        let options = try HandlerOptions(text, handler: entry.name)
-        do {
-            let result = try body(options)
-            return result
-        } catch {
-            throw .wrapping(error, "handler \(entry.name)")
-        }
-    }
-
     /// Throws what the handler would throw about these options. It isn't made, and touches nothing.
     func validate(_ kind: Kind, _ name: String, options: String) throws(MediaGraphError) {
-        let entry = try entry(kind, name)
-        if case .foreign(let foreign) = entry.make { return try foreign.validate(options) }
-        try make(entry, options) { try entry.validate($0) }
+        try entry(kind, name).validate(options)
     }
 
-    func makeSource(_ name: String, options: String) throws(MediaGraphError) -> VideoSourceHandle {
-        let entry = try entry(.source, name)
-        if case .foreign(let foreign) = entry.make {
-            return VideoSourceHandle(try foreign.make(options, MGVideoSource()))
+    /// A new handler as its node holds it.
+    func make<Structure: HandlerStructure>(
+        _ type: Structure.Type, _ name: String, options: String
+    ) throws(MediaGraphError) -> Structure.Handle {
+        let entry = try entry(Structure.kind, name)
+        var structure = Structure()
+        try withUnsafeMutableBytes(of: &structure) { (bytes) throws(MediaGraphError) in
+            try entry.make(options, bytes.baseAddress!)
         }
-        guard case .source(let factory) = entry.make else { preconditionFailure("a source's maker") }
-        return try make(entry, options) { options in
-            let handle = VideoSourceHandle(try factory(options))
-            try options.refuseUnknown()
-            return handle
-        }
-    }
-
-    func makeProcessor(_ name: String, options: String) throws(MediaGraphError) -> ProcessorHandle {
-        let entry = try entry(.processor, name)
-        if case .foreign(let foreign) = entry.make {
-            return ProcessorHandle(try foreign.make(options, MGVideoProcessor()))
-        }
-        guard case .processor(let factory) = entry.make else { preconditionFailure("a processor's maker") }
-        return try make(entry, options) { options in
-            let handle = ProcessorHandle(try factory(options))
-            try options.refuseUnknown()
-            return handle
-        }
-    }
-
-    func makeConsumer(_ name: String, options: String) throws(MediaGraphError) -> ConsumerHandle {
-        let entry = try entry(.consumer, name)
-        if case .foreign(let foreign) = entry.make {
-            return ConsumerHandle(try foreign.make(options, MGVideoConsumer()))
-        }
-        guard case .consumer(let factory) = entry.make else { preconditionFailure("a consumer's maker") }
-        return try make(entry, options) { options in
-            let handle = ConsumerHandle(try factory(options))
-            try options.refuseUnknown()
-            return handle
-        }
-    }
-
-    func makeObserver(_ name: String, options: String) throws(MediaGraphError) -> ObserverHandle {
-        let entry = try entry(.observer, name)
-        if case .foreign(let foreign) = entry.make {
-            return ObserverHandle(try foreign.make(options, MGFrameObserver()))
-        }
-        guard case .observer(let factory) = entry.make else { preconditionFailure("an observer's maker") }
-        return try make(entry, options) { options in
-            let handle = ObserverHandle(try factory(options))
-            try options.refuseUnknown()
-            return handle
-        }
-    }
-
-    func makeAudioProcessor(_ name: String, options: String) throws(MediaGraphError) -> AudioProcessorHandle {
-        let entry = try entry(.audioProcessor, name)
-        if case .foreign(let foreign) = entry.make {
-            return AudioProcessorHandle(try foreign.make(options, MGAudioProcessor()))
-        }
-        guard case .audioProcessor(let factory) = entry.make else { preconditionFailure("an audio processor's maker") }
-        return try make(entry, options) { options in
-            let handle = AudioProcessorHandle(try factory(options))
-            try options.refuseUnknown()
-            return handle
-        }
-    }
-
-    func makeMicrophone(_ name: String, options: String) throws(MediaGraphError) -> AudioSourceHandle {
-        let entry = try entry(.microphone, name)
-        if case .foreign(let foreign) = entry.make {
-            return AudioSourceHandle(try foreign.make(options, MGAudioSource()))
-        }
-        guard case .microphone(let factory) = entry.make else { preconditionFailure("a microphone's maker") }
-        return try make(entry, options) { options in
-            let handle = AudioSourceHandle(try factory(options))
-            try options.refuseUnknown()
-            return handle
-        }
-    }
-
-    func makeAudioConsumer(_ name: String, options: String) throws(MediaGraphError) -> AudioConsumerHandle {
-        let entry = try entry(.audioConsumer, name)
-        if case .foreign(let foreign) = entry.make {
-            return AudioConsumerHandle(try foreign.make(options, MGAudioConsumer()))
-        }
-        guard case .audioConsumer(let factory) = entry.make else { preconditionFailure("an audio consumer's maker") }
-        return try make(entry, options) { options in
-            let handle = AudioConsumerHandle(try factory(options))
-            try options.refuseUnknown()
-            return handle
-        }
+        return Structure.Handle(structure)
     }
 }

@@ -1,3 +1,4 @@
+import CMediaGraphABI
 import GStreamer
 import TestSupport
 import Testing
@@ -246,7 +247,9 @@ import Testing
         let node = try graph.videoSource("s")
         let refusals = Log<MediaGraphError.Code>()
         let source = RecordingSource(onInitialize: { [element = node.element] _ in
-            do throws(MediaGraphError) { try NodeDoor.detachSource(from: element) } catch { refusals.add(error.code) }
+            do throws(MediaGraphError) { try NodeDoor.detach(MGVideoSource.self, from: element) } catch {
+                refusals.add(error.code)
+            }
         })
         try node.attach(source)
         try await graph.start()

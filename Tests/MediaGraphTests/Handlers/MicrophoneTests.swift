@@ -1,3 +1,4 @@
+import CMediaGraphABI
 import Foundation
 import GStreamer
 import TestSupport
@@ -51,7 +52,7 @@ import Testing
         ])
     func badOptions(handler: String, options: String, subject: String) throws {
         let error = #expect(throws: MediaGraphError.self) {
-            _ = try HandlerRegistry.shared.makeMicrophone(handler, options: options)
+            _ = try HandlerRegistry.shared.make(MGAudioSource.self, handler, options: options)
         }
         #expect(error?.code == .invalidParameter && error?.detail.subject == subject)
     }

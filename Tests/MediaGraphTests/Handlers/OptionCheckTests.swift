@@ -1,3 +1,4 @@
+import CMediaGraphABI
 import Foundation
 import TestSupport
 import Testing
@@ -127,10 +128,10 @@ import Testing
     @Test("a snapshot name without a number is refused, unless there is one picture")
     func oneName() throws {
         let error = #expect(throws: MediaGraphError.self) {
-            _ = try HandlerRegistry.shared.makeConsumer("snapshot", options: "location=a.png")
+            _ = try HandlerRegistry.shared.make(MGVideoConsumer.self, "snapshot", options: "location=a.png")
         }
         #expect(error?.detail.expected.contains("no picture overwrites the one before") == true)
-        _ = try HandlerRegistry.shared.makeConsumer("snapshot", options: "location=a.png,limit=1")
+        _ = try HandlerRegistry.shared.make(MGVideoConsumer.self, "snapshot", options: "location=a.png,limit=1")
     }
 }
 

@@ -1,3 +1,4 @@
+import CMediaGraphABI
 import GStreamer
 import Testing
 
@@ -39,7 +40,7 @@ import Testing
         ])
     func refused(_ options: String, _ message: String) {
         let error = #expect(throws: MediaGraphError.self) {
-            _ = try HandlerRegistry.shared.makeSource("counter", options: options)
+            _ = try HandlerRegistry.shared.make(MGVideoSource.self, "counter", options: options)
         }
         #expect(error?.description == message)
     }
@@ -57,9 +58,9 @@ import Testing
                 let options = (needed[handler.name] ?? "") + "unknown-option=1"
                 let error = #expect(throws: MediaGraphError.self) {
                     if kind == .processor {
-                        _ = try HandlerRegistry.shared.makeProcessor(handler.name, options: options)
+                        _ = try HandlerRegistry.shared.make(MGVideoProcessor.self, handler.name, options: options)
                     } else {
-                        _ = try HandlerRegistry.shared.makeConsumer(handler.name, options: options)
+                        _ = try HandlerRegistry.shared.make(MGVideoConsumer.self, handler.name, options: options)
                     }
                 }
                 let known = handler.options.map(\.name).sorted().joined(separator: ", ")

@@ -1,3 +1,4 @@
+import CMediaGraphABI
 import Foundation
 import GStreamer
 import MediaGraphTesting
@@ -171,7 +172,7 @@ import Testing
         let folder = try TemporaryFolder()
         let path = try folder.write("huge.png", signature + header)
         let error = #expect(throws: MediaGraphError.self) {
-            _ = try HandlerRegistry.shared.makeProcessor(handler, options: "image=\(path)")
+            _ = try HandlerRegistry.shared.make(MGVideoProcessor.self, handler, options: "image=\(path)")
         }
         #expect(error?.detail.expected == "a picture of at most 8192×8192 pixels")
         #expect(error?.detail.actual == "\(path) (30000×30000)")

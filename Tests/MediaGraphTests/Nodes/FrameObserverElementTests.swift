@@ -55,7 +55,7 @@ import Testing
             return harness.pull()?.bytes[5]
         }
         #expect(luma() == 1)
-        try NodeDoor.attach(nil as MGFrameObserver?, to: harness.element)
+        try NodeDoor.detach(MGFrameObserver.self, from: harness.element)
         #expect(luma() == 9)
         let other = ObserverHarness.Editor(preference: FramePreference(format: .nv12)) { frame in
             var luma = try frame.mutablePlane(.y)

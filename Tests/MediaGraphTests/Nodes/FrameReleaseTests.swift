@@ -1,3 +1,4 @@
+import CMediaGraphABI
 import GStreamer
 import MediaGraphTesting
 import Synchronization
@@ -46,7 +47,7 @@ import Testing
     )
     func sequence() throws {
         let channel = FrameChannel<OwnedVideoFrame>()
-        let (harness, _) = try pipe { try NodeDoor.attach(channel, to: $0) }
+        let (harness, _) = try pipe { try NodeDoor.attach(MGVideoConsumer(channel), to: $0) }
         let counts = Log<Int>()
         for _ in 0..<5 { harness.push(Self.frame { counts.add(channel.count) }) }
         // The last that came is appsink's until the next.

@@ -37,9 +37,9 @@ import Testing
 
     private static func detach(_ element: Element) throws {
         if element.factoryName == "frameobserver" {
-            try NodeDoor.attach(nil as MGFrameObserver?, to: element)
+            try NodeDoor.detach(MGFrameObserver.self, from: element)
         } else {
-            try NodeDoor.detachProcessor(from: element)
+            try NodeDoor.detach(MGVideoProcessor.self, from: element)
         }
     }
 
@@ -78,10 +78,10 @@ import Testing
         try element.setProperty("handler", to: isPipe ? "count" : "counter")
         try element.setProperty("options", to: "")
         if isPipe {
-            try NodeDoor.detachConsumer(from: element)
+            try NodeDoor.detach(MGVideoConsumer.self, from: element)
             try NodeDoor.attach(RawDataPipeTests.Consumer(), memoryMode: nil, to: element)
         } else {
-            try NodeDoor.detachSource(from: element)
+            try NodeDoor.detach(MGVideoSource.self, from: element)
             try NodeDoor.attach(RecordingSource(), to: element)
         }
         #expect(try Self.text(element) == ["", ""])

@@ -1,3 +1,4 @@
+import CMediaGraphABI
 import GStreamer
 import Synchronization
 import TestSupport
@@ -113,7 +114,7 @@ import Testing
         #expect(try Self.lastByte(harness) == 9)
         try NodeDoor.attach(Stamp(column: 15), to: harness.element)
         #expect(try Self.lastByte(harness) == 10)
-        try NodeDoor.detachProcessor(from: harness.element)
+        try NodeDoor.detach(MGVideoProcessor.self, from: harness.element)
         #expect(try Self.lastByte(harness) == 9)
         // And one that comes while the frame is shared: the other's bytes are not changed.
         try NodeDoor.attach(Stamp(column: 15), to: harness.element)
@@ -330,7 +331,7 @@ import Testing
             let ends: Log<String>
             init(_ element: Element, _ ends: Log<String>) { (self.element, self.ends) = (element, ends) }
             deinit {
-                try? NodeDoor.detachProcessor(from: element)
+                try? NodeDoor.detach(MGVideoProcessor.self, from: element)
                 ends.add("end")
             }
         }
@@ -343,7 +344,7 @@ import Testing
         for _ in 0..<2 {
             try NodeDoor.attach(Handler(owner: Owner(element, ends)), to: element)
         }
-        try NodeDoor.detachProcessor(from: element)
+        try NodeDoor.detach(MGVideoProcessor.self, from: element)
         #expect(ends.all == ["end", "end"])
     }
 

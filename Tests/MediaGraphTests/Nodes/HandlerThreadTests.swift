@@ -1,3 +1,4 @@
+import CMediaGraphABI
 import GStreamer
 import TestSupport
 import Testing
@@ -109,7 +110,7 @@ import Testing
         #expect(options.all == ["block=8", ""])
         try element.setProperty("handler", to: "pixelate")
         try element.setProperty("options", to: "block=4")
-        try NodeDoor.detachProcessor(from: element)
+        try NodeDoor.detach(MGVideoProcessor.self, from: element)
         #expect(handlers.all == ["pixelate", "invert", "pixelate", ""])
         #expect(options.all == ["block=8", "", "block=4", ""])
     }

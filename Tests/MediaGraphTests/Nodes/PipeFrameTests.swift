@@ -1,3 +1,4 @@
+import CMediaGraphABI
 import GStreamer
 import MediaGraphTesting
 import Synchronization
@@ -198,7 +199,7 @@ import Testing
         try element.setProperty("max-frames", to: Int32(20))
         try element.setProperty("backpressure", parsing: "block")
         let channel = FrameChannel<OwnedVideoFrame>()
-        try NodeDoor.attach(channel, to: element)
+        try NodeDoor.attach(MGVideoConsumer(channel), to: element)
         let harness = Harness(element, sink: "sink", source: nil)
         harness.setLive(false)
         harness.setSourceCaps(Self.caps)

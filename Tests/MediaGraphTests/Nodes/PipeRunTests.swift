@@ -1,4 +1,5 @@
 import CGStreamer
+import CMediaGraphABI
 import GStreamer
 import Glibc
 import Synchronization
@@ -50,7 +51,7 @@ import Testing
                 """)
         let pipe = try #require(pipeline.element(named: "p"))
         let channel = FrameChannel<OwnedVideoFrame>()
-        try NodeDoor.attach(channel, to: pipe)
+        try NodeDoor.attach(MGVideoConsumer(channel), to: pipe)
         pipeline.setState(.playing)
         #expect(waitUntil { channel.count == maxFrames })
         for _ in 0..<5 {
@@ -191,7 +192,7 @@ import Testing
             parsing: "videotestsrc ! video/x-raw,width=16,height=16 ! rawdatapipe name=p backpressure=block")
         let pipe = try #require(pipeline.element(named: "p"))
         let channel = FrameChannel<OwnedVideoFrame>()
-        try NodeDoor.attach(channel, to: pipe)
+        try NodeDoor.attach(MGVideoConsumer(channel), to: pipe)
         pipeline.setState(.playing)
         #expect(waitUntil { channel.count >= 2 })
         usleep(20_000)

@@ -1,3 +1,4 @@
+import CMediaGraphABI
 import Foundation
 import GStreamer
 import Synchronization
@@ -58,7 +59,8 @@ import Testing
     func blockingPipe() throws {
         let pipeline = try Pipeline(
             parsing: "videotestsrc ! video/x-raw,width=16,height=16 ! rawdatapipe name=p backpressure=block")
-        try NodeDoor.attach(FrameChannel<OwnedVideoFrame>(), to: try #require(pipeline.element(named: "p")))
+        try NodeDoor.attach(
+            MGVideoConsumer(FrameChannel<OwnedVideoFrame>()), to: try #require(pipeline.element(named: "p")))
         #expect(survives(pipeline, cycles: 100))
     }
 

@@ -1,3 +1,4 @@
+import CMediaGraphABI
 import GStreamer
 import Synchronization
 import TestSupport
@@ -72,7 +73,7 @@ import Testing
         }
         let mic = try MicHarness(["pace": "fast", "buffer-time": "2000000"], plays: false)
         let element = mic.harness.element
-        try NodeDoor.detachMicrophone(from: element)
+        try NodeDoor.detach(MGAudioSource.self, from: element)
         try NodeDoor.attach(TaskMic(), to: element)
         mic.harness.play()
         let sent: [Int16] = (0..<200).flatMap { (index: Int16) in [Int16](repeating: index, count: 48) }
@@ -90,7 +91,7 @@ import Testing
         element.setState(.null)
         #expect(attach() == .alreadyInUse)
         #expect(throws: PropertyError.self) { try element.setProperty("handler", parsing: "tone") }
-        try NodeDoor.detachMicrophone(from: element)
+        try NodeDoor.detach(MGAudioSource.self, from: element)
         #expect(attach() == nil)
     }
 

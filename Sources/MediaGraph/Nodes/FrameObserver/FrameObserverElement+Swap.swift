@@ -17,7 +17,7 @@ extension FrameObserverElement {
 
     func makeHandler(_ settings: FrameObserverSettings) throws(MediaGraphError) -> ObserverHandle? {
         guard !settings.handler.isEmpty else { return nil }
-        let handle = try HandlerRegistry.shared.makeObserver(settings.handler, options: settings.options)
+        let handle = try HandlerRegistry.shared.make(MGFrameObserver.self, settings.handler, options: settings.options)
         handle.registered(at: instance)
         return handle
     }

@@ -63,22 +63,18 @@ final class FrameObserverElement: InPlaceTransform, HandlerSwapping, NodeTraits,
 
     override class var looksOnPassthrough: Bool { true }
 
-    private static let door = NodeDoor.make(
-        observer: { element, observer, error in
-            let node = ElementClass.implementation(of: element!, as: FrameObserverElement.self)
-            do throws(MediaGraphError) {
+    private static let door = NodeDoor.make { door in
+        door.set_observer = { element, observer, error in
+            NodeDoor.answer(element, error, as: FrameObserverElement.self) { (node) throws(MediaGraphError) in
                 try node.attach(observer?.pointee)
-                return 1
-            } catch let refused {
-                refused.store(in: error)
-                return 0
             }
-        },
-        observerChanged: { element in
+        }
+        door.observer_changed = { element in
             let slot = ElementClass.implementation(of: element!, as: FrameObserverElement.self).slot
             slot.wanted?.askAgain()
             slot.markChanged()
-        })
+        }
+    }
 
     required init(instance: ElementInstance) {
         super.init(instance: instance)

@@ -15,7 +15,7 @@ extension PreprocessorElement {
 
     func makeHandler(_ settings: PreprocessorSettings) throws(MediaGraphError) -> ProcessorHandle? {
         guard !settings.handler.isEmpty else { return nil }
-        return try HandlerRegistry.shared.makeProcessor(settings.handler, options: settings.options)
+        return try HandlerRegistry.shared.make(MGVideoProcessor.self, settings.handler, options: settings.options)
     }
 
     func admit(_ handle: ProcessorHandle) throws(MediaGraphError) -> Bool {

@@ -66,16 +66,13 @@ final class PreprocessorElement: InPlaceTransform, HandlerSwapping, @unchecked S
             abiVersion: NodeDefinition.abiVersion)
     }
 
-    private static let door = NodeDoor.make(processor: { element, processor, error in
-        let node = ElementClass.implementation(of: element!, as: PreprocessorElement.self)
-        do throws(MediaGraphError) {
-            try node.attach(processor?.pointee)
-            return 1
-        } catch let refused {
-            refused.store(in: error)
-            return 0
+    private static let door = NodeDoor.make { door in
+        door.set_processor = { element, processor, error in
+            NodeDoor.answer(element, error, as: PreprocessorElement.self) { (node) throws(MediaGraphError) in
+                try node.attach(processor?.pointee)
+            }
         }
-    })
+    }
 
     required init(instance: ElementInstance) {
         super.init(instance: instance)

@@ -82,33 +82,21 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
             abiVersion: NodeDefinition.abiVersion)
     }
 
-    private static let door = NodeDoor.make(
-        consumer: { element, consumer, error in
-            RawDataPipeElement.answer(element, error) { (node) throws(MediaGraphError) in
+    private static let door = NodeDoor.make { door in
+        door.set_consumer = { element, consumer, error in
+            NodeDoor.answer(element, error, as: RawDataPipeElement.self) { (node) throws(MediaGraphError) in
                 try node.attach(consumer?.pointee)
             }
-        },
-        subscribe: { element, consumer, resolution, error in
-            RawDataPipeElement.answer(element, error) { (node) throws(MediaGraphError) in
+        }
+        door.subscribe = { element, consumer, resolution, error in
+            NodeDoor.answer(element, error, as: RawDataPipeElement.self) { (node) throws(MediaGraphError) in
                 try node.subscribe(consumer!.pointee, resolution)
             }
-        },
-        unsubscribe: { element, identity, error in
-            RawDataPipeElement.answer(element, error) { (node) throws(MediaGraphError) in
+        }
+        door.unsubscribe = { element, identity, error in
+            NodeDoor.answer(element, error, as: RawDataPipeElement.self) { (node) throws(MediaGraphError) in
                 try node.delivery.unsubscribe(identity!)
             }
-        })
-
-    private static func answer(
-        _ element: UnsafeMutablePointer<GstElement>?, _ error: UnsafeMutablePointer<MGError>?,
-        _ body: (RawDataPipeElement) throws(MediaGraphError) -> Void
-    ) -> Int32 {
-        do throws(MediaGraphError) {
-            try body(ElementClass.implementation(of: element!, as: RawDataPipeElement.self))
-            return 1
-        } catch let refused {
-            refused.store(in: error)
-            return 0
         }
     }
 
@@ -341,7 +329,7 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
             throw .alreadyInUse(
                 .init(name, expected: "one handler", actual: "handler=\(settings.handler) beside one from Swift"))
         }
-        let handle = try HandlerRegistry.shared.makeConsumer(settings.handler, options: settings.options)
+        let handle = try HandlerRegistry.shared.make(MGVideoConsumer.self, settings.handler, options: settings.options)
         if let mode = handle.memoryMode, mode != settings.memoryMode {
             throw .invalidParameter(
                 .init(

@@ -73,23 +73,22 @@ final class ShareSourceElement: BinElement, ConfigurableElement, NodeTraits, @un
         return false
     }
 
-    private static let door = NodeDoor.make(
-        source: { element, source, error in
-            let node = ElementClass.implementation(of: element!, as: ShareSourceElement.self)
-            return MediaGraphError.answer(error) {
+    private static let door = NodeDoor.make { door in
+        door.set_source = { element, source, error in
+            NodeDoor.answer(element, error, as: ShareSourceElement.self) { (node) throws(MediaGraphError) in
                 try node.attach(source != nil, to: node.video) { (child) throws(MediaGraphError) in
                     try NodeDoor.set(source, on: child)
                 }
             }
-        },
-        audioSource: { element, source, error in
-            let node = ElementClass.implementation(of: element!, as: ShareSourceElement.self)
-            return MediaGraphError.answer(error) {
+        }
+        door.set_audio_source = { element, source, error in
+            NodeDoor.answer(element, error, as: ShareSourceElement.self) { (node) throws(MediaGraphError) in
                 try node.attach(source != nil, to: node.audio) { (child) throws(MediaGraphError) in
                     try NodeDoor.set(source, on: child)
                 }
             }
-        })
+        }
+    }
 
     required init(instance: ElementInstance) {
         video = ShareStream(VideoSourceElement.self, "share_video", in: instance)

@@ -12,22 +12,23 @@ final class StockPipe: Sendable {
     /// Stays for the next run too.
     private let attached = Mutex<ConsumerHandle?>(nil)
 
-    private static let door = NodeDoor.make(
-        consumer: { element, consumer, error in
+    private static let door = NodeDoor.make { door in
+        door.set_consumer = { element, consumer, error in
             StockDoor.answer(element, error, as: StockPipe.self) { (pipe) throws(MediaGraphError) in
                 try pipe.attach(consumer?.pointee)
             }
-        },
-        subscribe: { element, consumer, resolution, error in
+        }
+        door.subscribe = { element, consumer, resolution, error in
             StockDoor.answer(element, error, as: StockPipe.self) { (pipe) throws(MediaGraphError) in
                 try pipe.delivery.subscribe(consumer!.pointee, resolution: try Resolution(checking: resolution))
             }
-        },
-        unsubscribe: { element, identity, error in
+        }
+        door.unsubscribe = { element, identity, error in
             StockDoor.answer(element, error, as: StockPipe.self) { (pipe) throws(MediaGraphError) in
                 try pipe.delivery.unsubscribe(identity!)
             }
-        })
+        }
+    }
 
     /// `nil` for any other element. Before data flows; `close` undoes it.
     init?(_ element: Element) {

@@ -16,11 +16,13 @@ final class StockSource: Sendable {
     private enum Phase { case idle, initialized, sending }
     private let phase = Mutex(Phase.idle)
 
-    private static let door = NodeDoor.make(source: { element, source, error in
-        StockDoor.answer(element, error, as: StockSource.self) { (node) throws(MediaGraphError) in
-            try node.attach(source?.pointee)
+    private static let door = NodeDoor.make { door in
+        door.set_source = { element, source, error in
+            StockDoor.answer(element, error, as: StockSource.self) { (node) throws(MediaGraphError) in
+                try node.attach(source?.pointee)
+            }
         }
-    })
+    }
 
     /// `nil` for any other element. Before data flows; `setUp` follows, and `close` undoes it.
     init?(_ element: Element) throws(GraphError) {

@@ -85,16 +85,13 @@ final class VideoSourceElement: PushSource, ConfigurableElement, NodeTraits, @un
             abiVersion: NodeDefinition.abiVersion)
     }
 
-    private static let door = NodeDoor.make(source: { element, source, error in
-        let node = ElementClass.implementation(of: element!, as: VideoSourceElement.self)
-        do throws(MediaGraphError) {
-            try node.attach(source?.pointee)
-            return 1
-        } catch let refused {
-            refused.store(in: error)
-            return 0
+    private static let door = NodeDoor.make { door in
+        door.set_source = { element, source, error in
+            NodeDoor.answer(element, error, as: VideoSourceElement.self) { (node) throws(MediaGraphError) in
+                try node.attach(source?.pointee)
+            }
         }
-    })
+    }
 
     required init(instance: ElementInstance) {
         gate = VideoGate(owner: WeakElement(instance), marks: FrameMarks())
@@ -131,7 +128,7 @@ final class VideoSourceElement: PushSource, ConfigurableElement, NodeTraits, @un
     private func initialize() throws(MediaGraphError) {
         let settings = settings.current
         try lifecycle.setNamed(settings.handler, of: name) { () throws(MediaGraphError) in
-            try HandlerRegistry.shared.makeSource(settings.handler, options: settings.options)
+            try HandlerRegistry.shared.make(MGVideoSource.self, settings.handler, options: settings.options)
         }
         tagged = settings.rotationTag ? .upright : nil
         guard try lifecycle.initialize(settings.gate, downstream: sourcePad.peerCaps()) else {

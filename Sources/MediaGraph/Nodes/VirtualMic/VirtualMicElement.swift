@@ -54,15 +54,18 @@ final class VirtualMicElement: PushSource, ConfigurableElement, NodeTraits, @unc
             properties: properties, abiVersion: NodeDefinition.abiVersion)
     }
 
-    private static let door = NodeDoor.make(
-        audioProcessor: { element, processor, error in
-            let node = ElementClass.implementation(of: element!, as: VirtualMicElement.self)
-            return MediaGraphError.answer(error) { try node.attach(processor?.pointee) }
-        },
-        audioSource: { element, source, error in
-            let node = ElementClass.implementation(of: element!, as: VirtualMicElement.self)
-            return MediaGraphError.answer(error) { try node.attach(source?.pointee) }
-        })
+    private static let door = NodeDoor.make { door in
+        door.set_audio_processor = { element, processor, error in
+            NodeDoor.answer(element, error, as: VirtualMicElement.self) { (node) throws(MediaGraphError) in
+                try node.attach(processor?.pointee)
+            }
+        }
+        door.set_audio_source = { element, source, error in
+            NodeDoor.answer(element, error, as: VirtualMicElement.self) { (node) throws(MediaGraphError) in
+                try node.attach(source?.pointee)
+            }
+        }
+    }
 
     required init(instance: ElementInstance) {
         gate = AudioGate(owner: WeakElement(instance), marks: ())
@@ -143,10 +146,11 @@ final class VirtualMicElement: PushSource, ConfigurableElement, NodeTraits, @unc
                         "handler \(settings.handler)",
                         actual: "processes input, but the sink isn't linked; link a source to it"))
             }
-            role.processor = try HandlerRegistry.shared.makeAudioProcessor(settings.handler, options: settings.options)
+            role.processor = try HandlerRegistry.shared.make(
+                MGAudioProcessor.self, settings.handler, options: settings.options)
         } else {
             try lifecycle.setNamed(settings.handler, of: name) { () throws(MediaGraphError) in
-                try HandlerRegistry.shared.makeMicrophone(settings.handler, options: settings.options)
+                try HandlerRegistry.shared.make(MGAudioSource.self, settings.handler, options: settings.options)
             }
         }
         role.isReplaced = lifecycle.hasSource

@@ -41,7 +41,7 @@ extension VirtualSpeakerElement {
             throw .alreadyInUse(
                 .init(name, expected: "one handler", actual: "handler=\(settings.handler) beside one from Swift"))
         }
-        let handle = try HandlerRegistry.shared.makeAudioConsumer(settings.handler, options: settings.options)
+        let handle = try HandlerRegistry.shared.make(MGAudioConsumer.self, settings.handler, options: settings.options)
         if let mode = handle.memoryMode, mode != settings.memoryMode {
             throw .invalidParameter(
                 .init(

@@ -100,21 +100,18 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
             abiVersion: NodeDefinition.abiVersion)
     }
 
-    private static let door = NodeDoor.make(
-        audioProcessor: { element, processor, _ in
-            let node = ElementClass.implementation(of: element!, as: VirtualSpeakerElement.self)
-            _ = node.tap.editor.attach(processor.map { AudioProcessorHandle($0.pointee) })
-            return 1
-        },
-        audioConsumer: { element, consumer, error in
-            do throws(MediaGraphError) {
-                try ElementClass.implementation(of: element!, as: VirtualSpeakerElement.self).attach(consumer?.pointee)
-                return 1
-            } catch let refused {
-                refused.store(in: error)
-                return 0
+    private static let door = NodeDoor.make { door in
+        door.set_audio_processor = { element, processor, error in
+            NodeDoor.answer(element, error, as: VirtualSpeakerElement.self) { node in
+                _ = node.tap.editor.attach(processor.map { AudioProcessorHandle($0.pointee) })
             }
-        })
+        }
+        door.set_audio_consumer = { element, consumer, error in
+            NodeDoor.answer(element, error, as: VirtualSpeakerElement.self) { (node) throws(MediaGraphError) in
+                try node.attach(consumer?.pointee)
+            }
+        }
+    }
 
     required init(instance: ElementInstance) {
         let delivery = SpeakerDelivery(instance)
