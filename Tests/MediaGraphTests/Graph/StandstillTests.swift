@@ -249,18 +249,16 @@ import Testing
 
     @Test("GR-12 a graph is stopped though a source can't take the end yet, and plays again", arguments: [false, true])
     func stopBeforeEnd(isInBin: Bool) async throws {
-        let text = "videotestsrc name=v ! fakesink name=s"
+        let text = "videotestsrc name=v ! video/x-raw,framerate=1/1000 ! fakesink name=s sync=true"
         let graph = try Graph(isInBin ? "( \(text) )" : text)
         try await graph.start()
-        let (source, sink) = (try graph.element("v"), try graph.element("s"))
-        // As a stop does first: the sink keeps the source's thread from now on.
-        sink.setLocksState(true)
-        sink.setState(.paused)
-        #expect(try await eventually { sink.state == .paused })
+        // The second picture waits in the sink for its time, and the source's thread with it.
+        func isWaiting() -> Bool { graph.progress.contains { $0.name == "s" && $0.counts.frames == 2 } }
+        #expect(try await eventually(isWaiting))
+        let source = try graph.element("v")
         graph.requestEndOfStream()
         // The end waits for the thread, with the source's state in its hands.
         #expect(try await eventually { source.isChangingState })
-        sink.setLocksState(false)
         let isStopped = Mutex(false)
         let stop = Task {
             await graph.stop()
@@ -270,7 +268,7 @@ import Testing
         await stop.value
         // Nothing is left of the end.
         try await graph.start()
-        #expect(try await eventually { graph.progress.contains { $0.name == "s" && $0.counts.frames > 10 } })
+        #expect(try await eventually(isWaiting))
         await graph.stop()
     }
 
