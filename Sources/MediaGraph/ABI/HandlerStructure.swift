@@ -12,15 +12,15 @@ protocol HandlerStructure {
     init()
     var context: UnsafeMutableRawPointer! { get }
     var destroy: (@convention(c) (UnsafeMutableRawPointer?) -> Void)! { get }
-    /// Gives a node a handler, or takes the one that it has away. `nil` when the node takes none of this kind; else what the
-    /// door's function answers.
-    static func set(
-        _ structure: UnsafePointer<Self>?, on node: UnsafeMutablePointer<GstElement>, by door: MGNodeDoor,
-        _ error: UnsafeMutablePointer<MGError>
-    ) -> Int32?
+    /// The function of a node's door that takes one; `nil` when the node takes none of this kind.
+    static func setter(in door: MGNodeDoor) -> Setter?
 }
 
 extension HandlerStructure {
+    typealias Setter = (
+        UnsafeMutablePointer<GstElement>?, UnsafePointer<Self>?, UnsafeMutablePointer<MGError>?
+    ) -> Int32
+
     static var nodes: String { kind.node }
 }
 
@@ -34,70 +34,42 @@ protocol HandlerHandle: AnyObject {
 extension MGVideoSource: HandlerStructure {
     typealias Handle = VideoSourceHandle
     static var kind: HandlerRegistry.Kind { .source }
-
-    static func set(
-        _ source: UnsafePointer<Self>?, on node: UnsafeMutablePointer<GstElement>, by door: MGNodeDoor,
-        _ error: UnsafeMutablePointer<MGError>
-    ) -> Int32? { door.set_source.map { $0(node, source, error) } }
+    static func setter(in door: MGNodeDoor) -> Setter? { door.set_source }
 }
 
 extension MGVideoProcessor: HandlerStructure {
     typealias Handle = ProcessorHandle
     static var kind: HandlerRegistry.Kind { .processor }
-
-    static func set(
-        _ processor: UnsafePointer<Self>?, on node: UnsafeMutablePointer<GstElement>, by door: MGNodeDoor,
-        _ error: UnsafeMutablePointer<MGError>
-    ) -> Int32? { door.set_processor.map { $0(node, processor, error) } }
+    static func setter(in door: MGNodeDoor) -> Setter? { door.set_processor }
 }
 
 extension MGVideoConsumer: HandlerStructure {
     typealias Handle = ConsumerHandle
     static var kind: HandlerRegistry.Kind { .consumer }
-
-    static func set(
-        _ consumer: UnsafePointer<Self>?, on node: UnsafeMutablePointer<GstElement>, by door: MGNodeDoor,
-        _ error: UnsafeMutablePointer<MGError>
-    ) -> Int32? { door.set_consumer.map { $0(node, consumer, error) } }
+    static func setter(in door: MGNodeDoor) -> Setter? { door.set_consumer }
 }
 
 extension MGFrameObserver: HandlerStructure {
     typealias Handle = ObserverHandle
     static var kind: HandlerRegistry.Kind { .observer }
-
-    static func set(
-        _ observer: UnsafePointer<Self>?, on node: UnsafeMutablePointer<GstElement>, by door: MGNodeDoor,
-        _ error: UnsafeMutablePointer<MGError>
-    ) -> Int32? { door.set_observer.map { $0(node, observer, error) } }
+    static func setter(in door: MGNodeDoor) -> Setter? { door.set_observer }
 }
 
 extension MGAudioProcessor: HandlerStructure {
     typealias Handle = AudioProcessorHandle
     static var kind: HandlerRegistry.Kind { .audioProcessor }
     static var nodes: String { "virtualmic or virtualspeaker" }
-
-    static func set(
-        _ processor: UnsafePointer<Self>?, on node: UnsafeMutablePointer<GstElement>, by door: MGNodeDoor,
-        _ error: UnsafeMutablePointer<MGError>
-    ) -> Int32? { door.set_audio_processor.map { $0(node, processor, error) } }
+    static func setter(in door: MGNodeDoor) -> Setter? { door.set_audio_processor }
 }
 
 extension MGAudioSource: HandlerStructure {
     typealias Handle = AudioSourceHandle
     static var kind: HandlerRegistry.Kind { .microphone }
-
-    static func set(
-        _ source: UnsafePointer<Self>?, on node: UnsafeMutablePointer<GstElement>, by door: MGNodeDoor,
-        _ error: UnsafeMutablePointer<MGError>
-    ) -> Int32? { door.set_audio_source.map { $0(node, source, error) } }
+    static func setter(in door: MGNodeDoor) -> Setter? { door.set_audio_source }
 }
 
 extension MGAudioConsumer: HandlerStructure {
     typealias Handle = AudioConsumerHandle
     static var kind: HandlerRegistry.Kind { .audioConsumer }
-
-    static func set(
-        _ consumer: UnsafePointer<Self>?, on node: UnsafeMutablePointer<GstElement>, by door: MGNodeDoor,
-        _ error: UnsafeMutablePointer<MGError>
-    ) -> Int32? { door.set_audio_consumer.map { $0(node, consumer, error) } }
+    static func setter(in door: MGNodeDoor) -> Setter? { door.set_audio_consumer }
 }

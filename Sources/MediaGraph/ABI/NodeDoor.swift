@@ -69,14 +69,10 @@ enum NodeDoor {
     static func set<Structure: HandlerStructure>(
         _ structure: UnsafePointer<Structure>?, on element: Element
     ) throws(MediaGraphError) {
-        let door = try door(of: element)
-        var isKnown = true
-        try MediaGraphError.check { error in
-            let answer = Structure.set(structure, on: element.element, by: door, error)
-            isKnown = answer != nil
-            return answer ?? 1
+        guard let set = Structure.setter(in: try door(of: element)) else {
+            throw notThisKind(element, Structure.nodes)
         }
-        guard isKnown else { throw notThisKind(element, Structure.nodes) }
+        try MediaGraphError.check { set(element.element, structure, $0) }
     }
 
     /// Gives a node a handler, or destroys it when this throws.
