@@ -16,7 +16,7 @@ public final class Graph: Sendable {
     /// The description that it was made from.
     public let description: Description
     let pipeline: Pipeline
-    private let control = DispatchQueue(label: "mediagraph.graph")
+    let control = DispatchQueue(label: "mediagraph.graph")
     let state = Mutex(GraphState())
     /// Found when a negotiation failed, before the stop.
     private let conflict = Mutex<String?>(nil)
