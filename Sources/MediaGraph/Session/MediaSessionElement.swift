@@ -12,7 +12,7 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
     struct Settings: Sendable {
         var room = "default"
         var user = ""
-        var transport = SessionTransport.room
+        var transport = RoomTransportKind.machine.name
         var joins = true
         var mirror = MirrorMode.previewOnly
         var role = SessionRole.participant
@@ -102,7 +102,12 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
                 .setting("room", of: Self.self, \.room, "Name of the room; sessions with the same room name share it"),
                 .setting(
                     "user", of: Self.self, \.user, "The user's name in the room; if empty, the element's name"),
-                .setting("transport", of: Self.self, \.transport, "What carries the streams between users"),
+                .setting(
+                    "transport", of: Self.self, \.transport,
+                    """
+                    What carries the streams between users. room: the users on this machine, with nothing to install; within a \
+                    process no frame is copied
+                    """),
                 .setting(
                     "join", of: Self.self, \.joins, changes: .always,
                     """
@@ -136,13 +141,28 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
         return (user.isEmpty ? name : user).precomposedStringWithCanonicalMapping
     }
 
-    private var room: Room { Room.named(settings.current.room.precomposedStringWithCanonicalMapping) }
+    private var room: Room {
+        let settings = settings.current
+        return Room.named(
+            settings.room.precomposedStringWithCanonicalMapping,
+            // `validate` has made sure that there is one.
+            over: RoomTransportKind.named(settings.transport) ?? .machine)
+    }
 
     func validate(_ proposed: Settings, changing property: String) throws(PropertyRefused) {
-        guard property == "room" || property == "user" else { return }
-        let name = property == "room" ? proposed.room : proposed.user
-        if property == "user", name.isEmpty { return }
-        if let refusal = Self.refusal(ofName: name) { throw PropertyRefused("expected \(refusal)") }
+        let refusal: String? =
+            switch property {
+            case "room": Self.refusal(ofName: proposed.room)
+            case "user": proposed.user.isEmpty ? nil : Self.refusal(ofName: proposed.user)
+            case "transport": Self.refusal(ofTransport: proposed.transport)
+            default: nil
+            }
+        if let refusal { throw PropertyRefused("expected \(refusal)") }
+    }
+
+    /// What a transport's name should be; `nil` when this one is.
+    static func refusal(ofTransport name: String) -> String? {
+        RoomTransportKind.named(name) == nil ? RoomTransportKind.names.joined(separator: " or ") : nil
     }
 
     /// What a room's or a user's name should be; `nil` when this one is.

@@ -8,8 +8,8 @@ protocol RoomMember: AnyObject, Sendable {
     func left(_ user: String)
     /// Somebody's stream, the member's own too, has started or stopped being sent.
     func streamChanged(_ key: StreamKey, isOn: Bool)
-    /// Other processes can't be reached: those who are here are all.
-    func isAlone(because error: MediaGraphError)
+    /// Nobody elsewhere can be reached: the users of this process are all. `remedy` is what to do.
+    func isAlone(because error: MediaGraphError, remedy: String)
     /// The room has a trouble.
     func warn(_ text: String)
 }
@@ -20,12 +20,15 @@ final class Room: Sendable {
         var members: [String: any RoomMember] = [:]
         /// As long as somebody has them.
         var streams: [StreamKey: StreamReference] = [:]
-        /// Those that are being sent, in whatever process.
+        /// Those that are being sent, here or elsewhere.
         var sending: Set<StreamKey> = []
         /// While anybody is here.
         var reach: Reach?
 
-        var link: RoomLink? { if case .others(let link) = reach { link } else { nil } }
+        var transport: (any RoomTransport)? {
+            if case .everybody(let transport) = reach { transport } else { nil }
+        }
+
         func streams(where isMeant: (RoomStream) -> Bool) -> [RoomStream] {
             streams.values.compactMap(\.stream).filter(isMeant)
         }
@@ -36,12 +39,11 @@ final class Room: Sendable {
         }
     }
 
-    /// Whether other processes can be reached. Decided when the first user joins, and kept until the last one leaves.
+    /// Whether users elsewhere can be reached. Decided when the first user joins, and kept until the last one leaves.
     private enum Reach: Sendable {
-        /// To the other processes.
-        case others(RoomLink)
-        /// Not out of this process: a room of this process alone is one too.
-        case nobody(MediaGraphError)
+        case everybody(any RoomTransport)
+        /// A room of this process alone is one too.
+        case thisProcess(because: MediaGraphError)
     }
 
     private struct Reference: Sendable {
@@ -52,32 +54,42 @@ final class Room: Sendable {
         weak var stream: RoomStream?
     }
 
-    private static let rooms = Mutex<[String: Reference]>([:])
+    private struct Address: Hashable {
+        let transport: String
+        let name: String
+    }
+
+    private static let rooms = Mutex<[Address: Reference]>([:])
 
     let name: String
+    private let transportKind: RoomTransportKind
     private let state = Mutex(State())
     /// Serialises joining and leaving, including file and socket work. Never held while members are notified.
     private let door = Mutex(())
     private let shareFloor = ShareFloor()
 
-    private init(_ name: String) { self.name = name }
+    private init(_ name: String, _ transportKind: RoomTransportKind) {
+        self.name = name
+        self.transportKind = transportKind
+    }
 
-    /// The room of that name, made when nobody has it: every session of the process that names it is in it.
-    static func named(_ name: String) -> Room {
-        rooms.withLock { rooms in
-            if let room = rooms[name]?.room { return room }
+    /// The room of that name on that transport, made when nobody has it: every session of the process that names it is in it.
+    static func named(_ name: String, over transport: RoomTransportKind = .machine) -> Room {
+        let address = Address(transport: transport.name, name: name)
+        return rooms.withLock { rooms in
+            if let room = rooms[address]?.room { return room }
             rooms = rooms.filter { $0.value.room != nil }
-            let room = Room(name)
-            rooms[name] = Reference(room: room)
+            let room = Room(name, transport)
+            rooms[address] = Reference(room: room)
             return room
         }
     }
 
     /// Those who are there are told of the new one, and the new one of them. Throws `alreadyInUse` for a name that somebody
-    /// has, in whatever process.
+    /// has, here or elsewhere.
     func join(_ member: any RoomMember) throws(MediaGraphError) {
         let (reach, remote, hasMoved) = try door.withLock { _ throws(MediaGraphError) in try enter(member) }
-        // By another process: what was the user's there has ended.
+        // From elsewhere: what was the user's there has ended.
         if hasMoved { remoteLeft(member.user) }
         let others = state.withLock { $0.others(than: member.user) }
         for other in others { other.joined(member.user) }
@@ -89,7 +101,7 @@ final class Room: Sendable {
         let (present, isSent) = (Set(self.users), state.withLock { $0.sending })
         for key in sending.subtracting(isSent) { member.streamChanged(key, isOn: false) }
         for user in users where !present.contains(user) { member.left(user) }
-        if case .nobody(let error) = reach { member.isAlone(because: error) }
+        if case .thisProcess(let error) = reach { member.isAlone(because: error, remedy: transportKind.remedy) }
     }
 
     private func enter(_ member: any RoomMember) throws(MediaGraphError) -> (Reach, remote: [String], hasMoved: Bool) {
@@ -100,13 +112,13 @@ final class Room: Sendable {
         }
         guard isFree else { throw .nameTaken(member.user, in: name) }
         let reach = reach()
-        guard case .others(let link) = reach else { return (reach, [], false) }
+        guard case .everybody(let transport) = reach else { return (reach, [], false) }
         do throws(MediaGraphError) {
-            let (others, hasMoved) = try link.join(member.user)
+            let (others, hasMoved) = try transport.join(member.user)
             return (reach, others, hasMoved)
         } catch {
             state.withLock { $0.members[member.user] = nil }
-            unlinkIfEmpty()
+            closeIfEmpty()
             throw error
         }
     }
@@ -119,8 +131,8 @@ final class Room: Sendable {
                 return true
             }
             guard wasThere else { return nil }
-            state.withLock { $0.link }?.leave(member.user)
-            unlinkIfEmpty()
+            state.withLock { $0.transport }?.leave(member.user)
+            closeIfEmpty()
             return state.withLock { $0.others(than: member.user) }
         }
         for other in others ?? [] { other.left(member.user) }
@@ -129,7 +141,7 @@ final class Room: Sendable {
     /// A member's stream has started or stopped being sent.
     func streamChanged(_ key: StreamKey, isOn: Bool) {
         if !isOn { shareFloor.giveBack(key) }
-        state.withLock { $0.link }?.streamChanged(key, isOn: isOn)
+        state.withLock { $0.transport }?.streamChanged(key, isOn: isOn)
         tell(key, isOn: isOn)
     }
 
@@ -144,33 +156,33 @@ final class Room: Sendable {
     }
 
     var users: [String] {
-        let (here, link) = state.withLock { ($0.members.keys, $0.link) }
-        return (here + (link?.remoteUsers ?? [])).sorted()
+        let (here, transport) = state.withLock { ($0.members.keys, $0.transport) }
+        return (here + (transport?.remoteUsers ?? [])).sorted()
     }
 
-    // MARK: Other processes
+    // MARK: The transport
 
     private func reach() -> Reach {
         if let reach = state.withLock({ $0.reach }) { return reach }
         do throws(MediaGraphError) {
-            let link = try RoomLink(room: name, events: self)
+            let transport = try transportKind.make(name, self)
             // Before it tells anything.
-            state.withLock { $0.reach = .others(link) }
-            link.start()
-            return .others(link)
+            state.withLock { $0.reach = .everybody(transport) }
+            transport.start()
+            return .everybody(transport)
         } catch {
-            state.withLock { $0.reach = .nobody(error) }
-            return .nobody(error)
+            state.withLock { $0.reach = .thisProcess(because: error) }
+            return .thisProcess(because: error)
         }
     }
 
-    private func unlinkIfEmpty() {
-        let left = state.withLock { state -> (link: RoomLink?, streams: [RoomStream])? in
+    private func closeIfEmpty() {
+        let left = state.withLock { state -> (transport: (any RoomTransport)?, streams: [RoomStream])? in
             guard state.members.isEmpty else { return nil }
             defer { (state.reach, state.sending) = (nil, []) }
-            return (state.link, state.streams(where: { _ in true }))
+            return (state.transport, state.streams(where: { _ in true }))
         }
-        left?.link?.stop()
+        left?.transport?.stop()
         for stream in left?.streams ?? [] {
             stream.end()
             stream.setExpected(false)
@@ -182,8 +194,8 @@ final class Room: Sendable {
     /// A member's stream is about to be on. Throws `alreadyInUse` for a share while another user has one.
     func begin(_ key: StreamKey) throws(MediaGraphError) {
         guard key.kind.isShare else { return }
-        let link = state.withLock { $0.link }
-        try shareFloor.take(key) { () throws(MediaGraphError) in try link?.claimShare(key.user) }
+        let transport = state.withLock { $0.transport }
+        try shareFloor.take(key) { () throws(MediaGraphError) in try transport?.claimShare(key.user) }
     }
 
     func stream(_ key: StreamKey) -> RoomStream {
@@ -199,7 +211,7 @@ final class Room: Sendable {
     }
 }
 
-extension Room: RoomLinkEvents {
+extension Room: RoomTransportDelegate {
     func remoteJoined(_ user: String) {
         for member in state.withLock({ $0.others(than: user) }) { member.joined(user) }
     }
@@ -217,15 +229,15 @@ extension Room: RoomLinkEvents {
             )
         }
         shareFloor.askAgain()
-        for stream in streams { stream.end(ofOtherProcess: true) }
+        for stream in streams { stream.end(ofRemoteUser: true) }
         for key in sending { tell(key, isOn: false) }
         for member in members { member.left(user) }
     }
 
-    func shareLockIsLost() {
-        let link = state.withLock { $0.link }
+    func shareClaimIsLost() {
+        let transport = state.withLock { $0.transport }
         do throws(MediaGraphError) {
-            try shareFloor.lockAgain { (user) throws(MediaGraphError) in try link?.claimShare(user) }
+            try shareFloor.claimAgain { (user) throws(MediaGraphError) in try transport?.claimShare(user) }
         } catch { warn("\(error)") }
     }
 
@@ -236,10 +248,10 @@ extension Room: RoomLinkEvents {
     func demand(for key: StreamKey) -> Resolution? { state.withLock { $0.streams[key]?.stream }?.demand }
 
     private func requested(_ request: RoomStream.Request, of key: StreamKey) {
-        guard let link = state.withLock({ $0.link }) else { return }
+        guard let transport = state.withLock({ $0.transport }) else { return }
         switch request {
-        case .demandChanged: link.demandChanged(key)
-        case .keyFrame: link.requestKeyFrame(key)
+        case .demandChanged: transport.demandChanged(key)
+        case .keyFrame: transport.requestKeyFrame(key)
         }
     }
 }

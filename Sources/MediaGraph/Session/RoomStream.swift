@@ -38,7 +38,7 @@ final class RoomStream: Sendable {
     let key: StreamKey
     /// `room/user/kind`.
     let id: String
-    /// What its readers in other processes have got and lost.
+    /// What its readers elsewhere have got and lost.
     let remoteStatistics = NodeStatistics()
     private let state: Mutex<State>
 
@@ -107,7 +107,7 @@ final class RoomStream: Sendable {
 
     // MARK: The publisher
 
-    /// The user is there and will send; without a publisher in another process.
+    /// The user is there and will send; without a publisher from elsewhere.
     func begin(_ publisher: StreamPublisher? = nil) {
         state.withLock { state in
             (state.isPublished, state.isOn, state.refusal) = (true, false, nil)
@@ -116,10 +116,10 @@ final class RoomStream: Sendable {
         }
     }
 
-    /// The user has gone; one of another process may have come back in this one.
-    func end(ofOtherProcess isOther: Bool = false) {
+    /// The user has gone; a remote user may have come back in this process, whose stream then stays.
+    func end(ofRemoteUser isRemote: Bool = false) {
         state.withLock { state in
-            guard !isOther || state.publisher.publisher == nil else { return }
+            guard !isRemote || state.publisher.publisher == nil else { return }
             if state.isOn { state.tell(.status(false)) }
             state = State(readers: state.readers, isExpected: state.isExpected, count: state.count)
         }
@@ -150,8 +150,8 @@ final class RoomStream: Sendable {
         }
     }
 
-    /// What its publisher in another process sends can't be shown, for this reason: readers warn of it, those too that come
-    /// before it has another format.
+    /// What its remote publisher sends can't be shown, for this reason: readers warn of it, those too that come before it has
+    /// another format.
     func refuse(_ problem: String) {
         state.withLock { state in
             state.refusal = problem
@@ -159,7 +159,7 @@ final class RoomStream: Sendable {
         }
     }
 
-    /// A buffer of its publisher in another process can't be shown, for this reason: the readers that are here warn of it.
+    /// A buffer of its remote publisher can't be shown, for this reason: the readers that are here warn of it.
     func refuseBuffer(_ problem: String) { state.withLock { $0.tell(.refused(problem)) } }
 
     /// A buffer is lost to every reader.

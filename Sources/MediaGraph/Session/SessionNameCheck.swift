@@ -1,5 +1,5 @@
-/// A `mediasession` must have names that a room and a user can have, and its user is in a room only once; who reads their
-/// own stream must send one.
+/// A `mediasession` must have a transport that there is, and names that a room and a user can have; its user is in a room only
+/// once, and who reads their own stream must send one.
 struct SessionNameCheck: DescriptionCheck {
     func problems(in element: DescribedElement) -> [Diagnostic] {
         guard element.factory == MediaSessionElement.factoryName else { return [] }
@@ -8,7 +8,14 @@ struct SessionNameCheck: DescriptionCheck {
                 !(name == "user" && value.isEmpty), let expected = MediaSessionElement.refusal(ofName: value)
             else { return nil }
             return property.diagnostic("\"\(value)\" isn't a valid \(name) name", hint: "use \(expected)")
-        } + silence(element)
+        } + unknownTransport(element) + silence(element)
+    }
+
+    private func unknownTransport(_ element: DescribedElement) -> [Diagnostic] {
+        guard let property = element.property("transport"), let name = property.value,
+            let expected = MediaSessionElement.refusal(ofTransport: name)
+        else { return [] }
+        return [property.diagnostic("there is no transport \"\(name)\"", hint: "use \(expected)")]
     }
 
     func problems(among elements: [DescribedElement]) -> [Diagnostic] {
@@ -20,6 +27,7 @@ struct SessionNameCheck: DescriptionCheck {
         struct Membership: Hashable {
             let user: String
             let room: String
+            let transport: String
         }
         var seen: Set<Membership> = []
         return elements.compactMap { element in
@@ -35,7 +43,8 @@ struct SessionNameCheck: DescriptionCheck {
                 return nil
             }
             let room = given("room")?.value ?? MediaSessionElement.defaultSettings.room
-            guard !seen.insert(Membership(user: name, room: room)).inserted else { return nil }
+            let transport = given("transport")?.value ?? MediaSessionElement.defaultSettings.transport
+            guard !seen.insert(Membership(user: name, room: room, transport: transport)).inserted else { return nil }
             return user.diagnostic(
                 "user \"\(name)\" is in room \"\(room)\" already, by another mediasession",
                 hint: "give each session a user= of its own, or another room=")

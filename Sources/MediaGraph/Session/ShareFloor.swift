@@ -3,53 +3,55 @@ import Synchronization
 
 /// Who shares in a room: one user at a time, as is the SDK's rule, with picture, sound or both.
 ///
-/// It is theirs who send first, until both of their streams are off; then whoever sends next has it. Among processes a lock on a
-/// file decides, which the system gives up with its process.
+/// The user who sends first has it until both of that user's streams are off; then whoever sends next has it. Between here and
+/// elsewhere the room's transport decides.
 final class ShareFloor: Sendable {
     fileprivate struct State: Sendable {
         var user: String?
         var streams: Set<StreamKind> = []
-        var lock: FileLock?
-        /// Why another process's file said no, and until when that is taken to be so, in nanoseconds.
+        /// Of the transport, where there is one.
+        var claim: (any AnyObject & Sendable)?
+        /// Why the transport said no, and until when that is taken to be so, in nanoseconds.
         var refusal: (error: MediaGraphError, end: UInt64)?
     }
 
-    /// How long another process's share is taken to go on: a refused one's frames don't each open a file.
+    /// How long a share elsewhere is taken to go on: a refused one's frames don't each ask the transport.
     fileprivate static let patience: UInt64 = 100_000_000
 
     private let state = Mutex(State())
 
-    /// Throws `alreadyInUse` while another user shares. `lock` is for the room's other processes, asked now and then while nobody
-    /// shares here: `nil` where there are none.
+    /// Throws `alreadyInUse` while another user shares. `claim` asks the transport, now and then while nobody shares here: `nil`
+    /// where there is none.
     func take(
-        _ key: StreamKey, lock: () throws(MediaGraphError) -> RoomDirectory.ShareLock?
+        _ key: StreamKey, claim: () throws(MediaGraphError) -> ShareClaim?
     ) throws(MediaGraphError) {
         try state.withLock { state throws(MediaGraphError) in
             if let user = state.user {
                 guard user == key.user else { throw Self.shared(by: user) }
             } else {
-                state.lock = try state.ask(lock)
+                state.claim = try state.ask(claim)
                 state.user = key.user
             }
             state.streams.insert(key.kind)
         }
     }
 
-    /// The file of the lock was removed: whoever shares here takes it again. Throws where another process has it by now.
-    func lockAgain(
-        _ lock: (_ user: String) throws(MediaGraphError) -> RoomDirectory.ShareLock?
+    /// The transport has lost the claim of the user who shares here, who claims again. Throws where somebody elsewhere shares by
+    /// now.
+    func claimAgain(
+        _ claim: (_ user: String) throws(MediaGraphError) -> ShareClaim?
     ) throws(MediaGraphError) {
         try state.withLock { state throws(MediaGraphError) in
-            guard let user = state.user, state.lock != nil else { return }
-            switch try lock(user) {
-            case .granted(let lock): state.lock = lock
+            guard let user = state.user, state.claim != nil else { return }
+            switch try claim(user) {
+            case .granted(let claim): state.claim = claim
             case .held(let other): throw Self.shared(by: other)
             case nil: break
             }
         }
     }
 
-    /// Another process's share may be over.
+    /// A share elsewhere may be over.
     func askAgain() { state.withLock { $0.refusal = nil } }
 
     fileprivate static func shared(by user: String) -> MediaGraphError {
@@ -66,12 +68,12 @@ final class ShareFloor: Sendable {
 
 extension ShareFloor.State {
     fileprivate mutating func ask(
-        _ lock: () throws(MediaGraphError) -> RoomDirectory.ShareLock?
-    ) throws(MediaGraphError) -> FileLock? {
+        _ claim: () throws(MediaGraphError) -> ShareClaim?
+    ) throws(MediaGraphError) -> (any AnyObject & Sendable)? {
         if let refusal, monotonicNanoseconds() < refusal.end { throw refusal.error }
         do throws(MediaGraphError) {
-            switch try lock() {
-            case .granted(let lock): return lock
+            switch try claim() {
+            case .granted(let claim): return claim
             case .held(let user): throw ShareFloor.shared(by: user)
             case nil: return nil
             }

@@ -114,7 +114,7 @@ import Testing
         let room = #function
         let (early, bob, frames) = try await early(room, frames: 10)
         let other = RoomLinkTests.Other()
-        let link = try RoomLink(room: room, events: other)
+        let link = try RoomLink(room: room, delegate: other)
         link.start()
         _ = try link.join("alice")
         #expect(waitUntil { other.users.all.contains("bob") })

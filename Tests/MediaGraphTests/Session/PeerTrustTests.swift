@@ -354,7 +354,7 @@ import Testing
         let (first, second, third) = (RoomLinkTests.Other(), RoomLinkTests.Other(), RoomLinkTests.Other())
         let (early, late) = try RoomLinkTests.links(room, first, second)
         try FileManager.default.removeItem(atPath: RoomDirectory(room: room).path)
-        let new = try RoomLink(room: room, events: third)
+        let new = try RoomLink(room: room, delegate: third)
         new.start()
         #expect(waitUntil { first.warnings.all.count == 1 && second.warnings.all.count == 1 })
         #expect(waitUntil { first.shareLosses.all.count == 1 })
@@ -378,7 +378,7 @@ import Testing
         let first = RoomLinkTests.Other()
         let directory = RoomDirectory(room: room)
         let other = try directory.enter()
-        let link = try RoomLink(room: room, events: first)
+        let link = try RoomLink(room: room, delegate: first)
         chmod(directory.path, 0o777)
         link.start()
         #expect(waitUntil { !first.warnings.all.isEmpty })
@@ -464,10 +464,10 @@ import Testing
         let directory = RoomDirectory(room: room)
         let place = try directory.enter()
         let floor = ShareFloor()
-        func claim(_ user: String) throws(MediaGraphError) -> RoomDirectory.ShareLock { try directory.claimShare(user) }
+        func claim(_ user: String) throws(MediaGraphError) -> ShareClaim { try directory.claimShare(user) }
         try floor.take(StreamKey(user: "bob", kind: .share)) { () throws(MediaGraphError) in try claim("bob") }
         try FileManager.default.removeItem(atPath: directory.path)
-        try floor.lockAgain { (user) throws(MediaGraphError) in try claim(user) }
+        try floor.claimAgain { (user) throws(MediaGraphError) in try claim(user) }
         guard case .held(let user) = try directory.claimShare("alice") else {
             Issue.record("two share at once")
             return

@@ -58,7 +58,7 @@ import Testing
         }
         try await graph.start()
         let other = RoomLinkTests.Other()
-        let link = try RoomLink(room: room, events: other)
+        let link = try RoomLink(room: room, delegate: other)
         link.start()
         _ = try link.join("alice")
         #expect(waitUntil { other.users.all == ["bob"] })

@@ -12,7 +12,7 @@ import Testing
     init() throws { try Nodes.register() }
 
     /// The other process's room.
-    final class Other: RoomLinkEvents {
+    final class Other: RoomTransportDelegate {
         let bobs = RoomStream(StreamKey(user: "bob", kind: .camera), room: "other")
         let users = Log<String>()
         /// What is told it waits while this is so.
@@ -25,7 +25,7 @@ import Testing
         let warnings = Log<String>()
         func warn(_ text: String) { warnings.add(text) }
         let shareLosses = Log<Bool>()
-        func shareLockIsLost() { shareLosses.add(true) }
+        func shareClaimIsLost() { shareLosses.add(true) }
         func stream(_ key: StreamKey) -> RoomStream { bobs }
         func demand(for key: StreamKey) -> Resolution? { key == bobs.key ? bobs.demand : nil }
     }
@@ -40,7 +40,7 @@ import Testing
         try graph.videoSource("camera").attach(source)
         try await graph.start()
         let other = Other()
-        let link = try RoomLink(room: room, events: other)
+        let link = try RoomLink(room: room, delegate: other)
         link.start()
         _ = try link.join("alice")
         #expect(waitUntil { other.users.all == ["bob"] })
@@ -287,7 +287,7 @@ import Testing
         _ room: String, bound: Int
     ) throws -> (others: [Other], links: [RoomLink], readers: [StreamReader]) {
         let others = [Other(), Other()]
-        let links = try others.map { try RoomLink(room: room, events: $0) }
+        let links = try others.map { try RoomLink(room: room, delegate: $0) }
         for link in links { link.start() }
         for (index, link) in links.enumerated() { _ = try link.join("reader\(index)") }
         #expect(waitUntil { others.allSatisfy { $0.users.all.contains("bob") } })
@@ -304,10 +304,10 @@ import Testing
     static func links(_ room: String, _ first: Other, _ second: Other) throws -> (
         early: RoomLink, late: RoomLink
     ) {
-        let early = try RoomLink(room: room, events: first)
+        let early = try RoomLink(room: room, delegate: first)
         early.start()
         _ = try early.join("bob")
-        let late = try RoomLink(room: room, events: second)
+        let late = try RoomLink(room: room, delegate: second)
         late.start()
         _ = try late.join("alice")
         #expect(waitUntil { first.users.all == ["alice"] && second.users.all == ["bob"] })
@@ -342,7 +342,7 @@ import Testing
         let directory = RoomDirectory(room: #function)
         let place = try directory.enter()
         let other = Other()
-        let link = try RoomLink(room: #function, events: other)
+        let link = try RoomLink(room: #function, delegate: other)
         link.start()
         func accepted(_ timeout: Int64) -> LocalSocket? {
             guard case .connected(let socket) = place.socket.accept(timeout: timeout) else { return nil }
@@ -383,7 +383,7 @@ import Testing
             waiting.append(next)
         }
         #expect(waiting.count < 1000)
-        let link = try RoomLink(room: #function, events: Other())
+        let link = try RoomLink(room: #function, delegate: Other())
         link.start()
         let endpoints = directory.endpoints
         #expect(endpoints.count == 2 && endpoints[0] == first)

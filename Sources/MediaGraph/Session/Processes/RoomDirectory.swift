@@ -158,16 +158,9 @@ package struct RoomDirectory: Sendable {
         }
     }
 
-    /// Who has the room's share.
-    enum ShareLock: Sendable {
-        /// The user who asked, until the lock is let go.
-        case granted(FileLock)
-        /// This one, in another process.
-        case held(by: String)
-    }
-
-    /// The file says who has it, and stays when nobody does.
-    func claimShare(_ user: String) throws(MediaGraphError) -> ShareLock {
+    /// Whoever shares holds a lock on a file, which the system gives up with its process. The file says who that is, and stays
+    /// when nobody shares.
+    func claimShare(_ user: String) throws(MediaGraphError) -> ShareClaim {
         try Self.prepare(self.path)
         let path = "\(path)/\(Self.shareName)"
         guard let lock = try FileLock(path) else {

@@ -2,13 +2,13 @@ import GStreamer
 import LocalSockets
 import Synchronization
 
-/// A room's way to the other processes of the machine: from the first user who joins here until the last has left.
+/// The transport to the other processes of the machine's user.
 ///
 /// Of two processes the one that came later connects to the other, at once and whenever they have lost each other: a process
 /// that was stopped, or too busy to read, for very long is back when it goes on.
 ///
 /// Nothing of the room's is called with this one's state locked.
-final class RoomLink: Sendable {
+final class RoomLink: RoomTransport {
     fileprivate struct State: Sendable {
         /// This process's users, each with its hold on the name.
         var users: [String: FileLock] = [:]
@@ -35,7 +35,7 @@ final class RoomLink: Sendable {
     }
 
     private let directory: RoomDirectory
-    private let events: any RoomLinkEvents
+    private let delegate: any RoomTransportDelegate
     private let state: Mutex<State>
     /// Held by a peer's thread, and by no other, while the room is told of its users: what it is told last is true.
     private let news = Mutex(())
@@ -45,10 +45,10 @@ final class RoomLink: Sendable {
     private static let interval: Int64 = 1_000_000
 
     /// Others can connect from now on. Throws `notPermitted` where sockets or folders can't be made.
-    init(room: String, events: any RoomLinkEvents) throws(MediaGraphError) {
+    init(room: String, delegate: any RoomTransportDelegate) throws(MediaGraphError) {
         directory = RoomDirectory(room: room)
         state = Mutex(State(place: try directory.enter()))
-        self.events = events
+        self.delegate = delegate
     }
 
     /// Finds those who are there and waits for others.
@@ -59,7 +59,7 @@ final class RoomLink: Sendable {
                 switch state.withLock({ $0.place.socket }).accept(timeout: Self.interval) {
                 case .connected(let socket): add(RoomPeer(socket, room: self))
                 case .refused(let user):
-                    events.warn("refused a connection from another user of this machine (uid \(user))")
+                    delegate.warn("refused a connection from another user of this machine (uid \(user))")
                 case .nobody: break
                 case .closed: return
                 }
@@ -113,9 +113,9 @@ final class RoomLink: Sendable {
         }
         place.socket.close()
         // At once, before somebody else takes them. One that can't be had is tried again.
-        defer { events.shareLockIsLost() }
+        defer { delegate.shareClaimIsLost() }
         try claimNamesAgain()
-        events.warn("the room's folder \(directory.path) was removed while in use; it has been recreated")
+        delegate.warn("the room's folder \(directory.path) was removed while in use; it has been recreated")
     }
 
     private func claimNamesAgain() throws(MediaGraphError) {
@@ -130,7 +130,7 @@ final class RoomLink: Sendable {
             }
             if !isHere { claim?.remove() }
             if isHere, claim == nil {
-                events.warn("another program has meanwhile taken the name \"\(user)\"; rename one of the two users")
+                delegate.warn("another program has meanwhile taken the name \"\(user)\"; rename one of the two users")
             }
         }
     }
@@ -140,7 +140,7 @@ final class RoomLink: Sendable {
             defer { state.trouble = trouble }
             return state.trouble != trouble && !state.isStopped
         }
-        if isNew { events.warn(trouble) }
+        if isNew { delegate.warn(trouble) }
     }
 
     /// The last user has left. The room is told nothing more.
@@ -211,8 +211,7 @@ final class RoomLink: Sendable {
         }
     }
 
-    /// Whether the room's share is this user's.
-    func claimShare(_ user: String) throws(MediaGraphError) -> RoomDirectory.ShareLock {
+    func claimShare(_ user: String) throws(MediaGraphError) -> ShareClaim {
         try directory.claimShare(user)
     }
 
@@ -251,7 +250,7 @@ final class RoomLink: Sendable {
                 state.remote[user] = nil
                 for key in state.reading.keys where key.user == user { state.reading[key] = nil }
             }
-            events.remoteLeft(user)
+            delegate.remoteLeft(user)
         }
         guard let new else { return }
         let isTold = state.withLock { state in
@@ -259,20 +258,20 @@ final class RoomLink: Sendable {
             return !state.isStopped
         }
         guard isTold else { return }
-        events.remoteJoined(user)
+        delegate.remoteJoined(user)
         for kind in StreamKind.allCases { demandChanged(StreamKey(user: user, kind: kind)) }
     }
 
     func streamChanged(_ key: StreamKey, isOn: Bool, with peer: RoomPeer) {
         news.withLock { _ in
             guard state.withLock({ $0.remote[key.user] === peer && !$0.isStopped }) else { return }
-            events.remoteStreamChanged(key, isOn: isOn)
+            delegate.remoteStreamChanged(key, isOn: isOn)
         }
     }
 
     /// A stream's readers here have come or gone, or want another height.
     func demandChanged(_ key: StreamKey) {
-        var wanted = events.demand(for: key)
+        var wanted = delegate.demand(for: key)
         while true {
             state.withLock { state in
                 guard let peer = state.remote[key.user], state.reading[key] != wanted else { return }
@@ -280,7 +279,7 @@ final class RoomLink: Sendable {
                 peer.send(wanted.map { .read(key, $0) } ?? .unread(key))
             }
             // Whoever asked before another has told what was true before.
-            let latest = events.demand(for: key)
+            let latest = delegate.demand(for: key)
             guard latest != wanted else { return }
             wanted = latest
         }
@@ -296,13 +295,13 @@ final class RoomLink: Sendable {
     /// Where a buffer that a peer sends belongs; `nil` when nobody reads it here any more.
     func remoteStream(_ key: StreamKey, of peer: RoomPeer) -> RoomStream? {
         guard state.withLock({ $0.remote[key.user] === peer && $0.reading[key] != nil }) else { return nil }
-        return events.stream(key)
+        return delegate.stream(key)
     }
 
     // MARK: This process's streams, read by others
 
     func forward(_ key: StreamKey, _ resolution: Resolution, to peer: RoomPeer) {
-        let new = StreamForwarder(events.stream(key))
+        let new = StreamForwarder(delegate.stream(key))
         let forwarder = state.withLock { state -> StreamForwarder? in
             guard state.users[key.user] != nil, !state.isStopped else { return nil }
             let forwarder = state.forwarders[key] ?? new
@@ -339,18 +338,4 @@ extension RoomLink.State {
             return forwarder
         }
     }
-}
-
-/// What a link asks and tells its room.
-protocol RoomLinkEvents: AnyObject, Sendable {
-    func remoteJoined(_ user: String)
-    func remoteLeft(_ user: String)
-    func remoteStreamChanged(_ key: StreamKey, isOn: Bool)
-    /// The room's users hear of a trouble.
-    func warn(_ text: String)
-    /// The file that says who shares was removed.
-    func shareLockIsLost()
-    func stream(_ key: StreamKey) -> RoomStream
-    /// What of the stream's height is enough for those who read it here; `nil` where nobody does.
-    func demand(for key: StreamKey) -> Resolution?
 }
