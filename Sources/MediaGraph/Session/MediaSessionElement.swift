@@ -12,7 +12,7 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
     struct Settings: Sendable {
         var room = "default"
         var user = ""
-        var transport = RoomTransportKind.machine.name
+        var transport = RoomTransportKind.processes.name
         var joins = true
         var mirror = MirrorMode.previewOnly
         var role = SessionRole.participant
@@ -104,10 +104,8 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
                     "user", of: Self.self, \.user, "The user's name in the room; if empty, the element's name"),
                 .setting(
                     "transport", of: Self.self, \.transport,
-                    """
-                    What carries the streams between users. room: the users on this machine, with nothing to install; within a \
-                    process no frame is copied
-                    """),
+                    "What carries the streams between users. "
+                        + RoomTransportKind.all.map { "\($0.name): \($0.summary)" }.joined(separator: ". ")),
                 .setting(
                     "join", of: Self.self, \.joins, changes: .always,
                     """
@@ -128,7 +126,7 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
                     """
                     What the session has counted since it was joined: frames (uint64, buffers that its user has sent), \
                     dropped (uint64, buffers that a reader was too slow for: behind one of this session's pads, or of \
-                    its user's streams in another process; and those of a share while another was on)
+                    its user's streams elsewhere; and those of a share while another was on)
                     """
                 ) { $0.statistics },
             ],
@@ -143,10 +141,10 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
 
     private var room: Room {
         let settings = settings.current
-        return Room.named(
-            settings.room.precomposedStringWithCanonicalMapping,
-            // `validate` has made sure that there is one.
-            over: RoomTransportKind.named(settings.transport) ?? .machine)
+        guard let transport = RoomTransportKind.named(settings.transport) else {
+            preconditionFailure("`validate` lets only registered transports through")
+        }
+        return Room.named(settings.room.precomposedStringWithCanonicalMapping, over: transport)
     }
 
     func validate(_ proposed: Settings, changing property: String) throws(PropertyRefused) {
@@ -162,7 +160,7 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
 
     /// What a transport's name should be; `nil` when this one is.
     static func refusal(ofTransport name: String) -> String? {
-        RoomTransportKind.named(name) == nil ? RoomTransportKind.names.joined(separator: " or ") : nil
+        RoomTransportKind.named(name) == nil ? RoomTransportKind.all.map(\.name).joined(separator: " or ") : nil
     }
 
     /// What a room's or a user's name should be; `nil` when this one is.

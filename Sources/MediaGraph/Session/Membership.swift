@@ -38,9 +38,9 @@ final class Membership: RoomMember {
         owner.post(SessionMessage.stream(key, on: isOn, room: room.name))
     }
 
-    func isAlone(because error: MediaGraphError, remedy: String) {
+    func roomIsLimitedToProcess(because error: MediaGraphError, remedy: String) {
         owner.postWarning(
-            .openReadWrite, "room \"\(room.name)\" can't be reached by other programs: \(error); \(remedy)")
+            .openReadWrite, "room \"\(room.name)\" is limited to this program: \(error); \(remedy)")
     }
 
     func warn(_ text: String) { owner.postWarning(.openReadWrite, "room \"\(room.name)\": \(text)") }

@@ -6,8 +6,10 @@ public enum MirrorMode: Int32, PropertyEnum {
     /// As in a mirror for oneself, as it is for others.
     case previewOnly, both, none, publishOnly
 
+    /// The enumeration's name in GObject's type system.
     public static let typeName = "MediaGraphMirrorMode"
 
+    /// The value's name in descriptions.
     public var nick: String {
         switch self {
         case .previewOnly: "preview-only"
@@ -17,6 +19,7 @@ public enum MirrorMode: Int32, PropertyEnum {
         }
     }
 
+    /// What the value means, for `inspect`.
     public var blurb: String {
         switch self {
         case .previewOnly: "The preview's frames are to be flipped"

@@ -8,8 +8,8 @@ protocol RoomMember: AnyObject, Sendable {
     func left(_ user: String)
     /// Somebody's stream, the member's own too, has started or stopped being sent.
     func streamChanged(_ key: StreamKey, isOn: Bool)
-    /// Nobody elsewhere can be reached: the users of this process are all. `remedy` is what to do.
-    func isAlone(because error: MediaGraphError, remedy: String)
+    /// Remote users can't be reached. `remedy` is what to do.
+    func roomIsLimitedToProcess(because error: MediaGraphError, remedy: String)
     /// The room has a trouble.
     func warn(_ text: String)
 }
@@ -42,7 +42,6 @@ final class Room: Sendable {
     /// Whether users elsewhere can be reached. Decided when the first user joins, and kept until the last one leaves.
     private enum Reach: Sendable {
         case everybody(any RoomTransport)
-        /// A room of this process alone is one too.
         case thisProcess(because: MediaGraphError)
     }
 
@@ -64,7 +63,8 @@ final class Room: Sendable {
     let name: String
     private let transportKind: RoomTransportKind
     private let state = Mutex(State())
-    /// Serialises joining and leaving, including file and socket work. Never held while members are notified.
+    /// Serialises joining and leaving, and the transport's `start`, `join`, `leave` and `stop`. The room notifies no member while
+    /// it is held; a transport may warn them from within these calls.
     private let door = Mutex(())
     private let shareFloor = ShareFloor()
 
@@ -74,7 +74,7 @@ final class Room: Sendable {
     }
 
     /// The room of that name on that transport, made when nobody has it: every session of the process that names it is in it.
-    static func named(_ name: String, over transport: RoomTransportKind = .machine) -> Room {
+    static func named(_ name: String, over transport: RoomTransportKind = .processes) -> Room {
         let address = Address(transport: transport.name, name: name)
         return rooms.withLock { rooms in
             if let room = rooms[address]?.room { return room }
@@ -101,7 +101,9 @@ final class Room: Sendable {
         let (present, isSent) = (Set(self.users), state.withLock { $0.sending })
         for key in sending.subtracting(isSent) { member.streamChanged(key, isOn: false) }
         for user in users where !present.contains(user) { member.left(user) }
-        if case .thisProcess(let error) = reach { member.isAlone(because: error, remedy: transportKind.remedy) }
+        if case .thisProcess(let error) = reach {
+            member.roomIsLimitedToProcess(because: error, remedy: transportKind.remedy)
+        }
     }
 
     private func enter(_ member: any RoomMember) throws(MediaGraphError) -> (Reach, remote: [String], hasMoved: Bool) {
@@ -179,6 +181,7 @@ final class Room: Sendable {
     private func closeIfEmpty() {
         let left = state.withLock { state -> (transport: (any RoomTransport)?, streams: [RoomStream])? in
             guard state.members.isEmpty else { return nil }
+            // From now on the transport is ignored.
             defer { (state.reach, state.sending) = (nil, []) }
             return (state.transport, state.streams(where: { _ in true }))
         }
@@ -195,7 +198,7 @@ final class Room: Sendable {
     func begin(_ key: StreamKey) throws(MediaGraphError) {
         guard key.kind.isShare else { return }
         let transport = state.withLock { $0.transport }
-        try shareFloor.take(key) { () throws(MediaGraphError) in try transport?.claimShare(key.user) }
+        try shareFloor.take(key) { () throws(MediaGraphError) in try transport?.requestShare(key.user) }
     }
 
     func stream(_ key: StreamKey) -> RoomStream {
@@ -213,10 +216,15 @@ final class Room: Sendable {
 
 extension Room: RoomTransportDelegate {
     func remoteJoined(_ user: String) {
-        for member in state.withLock({ $0.others(than: user) }) { member.joined(user) }
+        let (members, streams) = state.withLock { state in
+            (state.others(than: user), state.streams(where: { $0.key.user == user }))
+        }
+        for member in members { member.joined(user) }
+        for stream in streams { stream.demandChanged() }
     }
 
     func remoteStreamChanged(_ key: StreamKey, isOn: Bool) {
+        guard state.withLock({ $0.transport != nil }) else { return }
         if key.kind.isShare { shareFloor.askAgain() }
         tell(key, isOn: isOn)
     }
@@ -234,23 +242,23 @@ extension Room: RoomTransportDelegate {
         for member in members { member.left(user) }
     }
 
-    func shareClaimIsLost() {
+    func shareGrantIsLost() {
         let transport = state.withLock { $0.transport }
         do throws(MediaGraphError) {
-            try shareFloor.claimAgain { (user) throws(MediaGraphError) in try transport?.claimShare(user) }
-        } catch { warn("\(error)") }
+            try shareFloor.renew { (user) throws(MediaGraphError) in try transport?.requestShare(user) }
+        } catch { warn("\(error), and so is a user of this program; end one of the two shares") }
     }
 
     func warn(_ text: String) {
         for member in state.withLock({ Array($0.members.values) }) { member.warn(text) }
     }
 
-    func demand(for key: StreamKey) -> Resolution? { state.withLock { $0.streams[key]?.stream }?.demand }
-
+    /// Of a user who isn't local.
     private func requested(_ request: RoomStream.Request, of key: StreamKey) {
-        guard let transport = state.withLock({ $0.transport }) else { return }
+        let transport = state.withLock { $0.members[key.user] == nil ? $0.transport : nil }
+        guard let transport else { return }
         switch request {
-        case .demandChanged: transport.demandChanged(key)
+        case .demand(let resolution): transport.setDemand(resolution, for: key)
         case .keyFrame: transport.requestKeyFrame(key)
         }
     }

@@ -30,8 +30,8 @@ final class RoomStream: Sendable {
 
     /// What readers ask of a stream that comes from elsewhere.
     enum Request: Sendable {
-        /// Readers have come or gone, or want another height.
-        case demandChanged
+        /// The highest resolution that a reader wants; `nil` without readers.
+        case demand(Resolution?)
         case keyFrame
     }
 
@@ -41,8 +41,10 @@ final class RoomStream: Sendable {
     /// What its readers elsewhere have got and lost.
     let remoteStatistics = NodeStatistics()
     private let state: Mutex<State>
+    /// Held while `requested` is told the demand, so that what it is told last holds.
+    private let demandTurn = Mutex(())
 
-    /// Called on a reader's thread, with no lock held.
+    /// Called on any thread; the demand with `demandTurn` held.
     private let requested: @Sendable (Request) -> Void
 
     /// - Parameter isExpected: whether the room has announced that the user sends it.
@@ -90,7 +92,7 @@ final class RoomStream: Sendable {
     var format: StreamFormat? { state.withLock { $0.format } }
 
     /// Readers have come or gone, or want another height.
-    func demandChanged() { requested(.demandChanged) }
+    func demandChanged() { demandTurn.withLock { _ in requested(.demand(demand)) } }
 
     /// A reader can show nothing before the next key frame: whoever sends the stream is asked for one, once a second at most.
     func requestKeyFrame() {
@@ -116,7 +118,8 @@ final class RoomStream: Sendable {
         }
     }
 
-    /// The user has gone; a remote user may have come back in this process, whose stream then stays.
+    /// The user has left. With `ofRemoteUser`, does nothing if the user has meanwhile joined in this process: the local publisher's
+    /// stream stays.
     func end(ofRemoteUser isRemote: Bool = false) {
         state.withLock { state in
             guard !isRemote || state.publisher.publisher == nil else { return }

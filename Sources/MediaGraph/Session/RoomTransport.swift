@@ -1,88 +1,104 @@
 import GStreamer
 import Synchronization
 
-/// Carries a room's streams between this process and elsewhere: other processes, a server, browsers.
+/// Carries a room's streams to and from users outside of this process: in other processes, behind a server, in browsers.
 ///
-/// A room has one transport from when its first user joins until the last one leaves. Users of one process hand each other
-/// frames by reference, which no transport sees.
+/// The first local user's join makes the transport, and it stops after the last one has left. Frames between users of one
+/// process are passed by reference and don't go through it.
 ///
-/// A transport sends by reading: while somebody elsewhere wants a local user's stream, it adds a `StreamReader` to that
-/// `RoomStream`. It receives by writing: `begin`, `setCaps`, `setTiming`, `setStatus` and `send` of the remote user's
-/// `RoomStream`, and `end(ofRemoteUser:)` through `RoomTransportDelegate.remoteLeft`.
+/// Sending: while a remote user wants a local stream, add a `StreamReader` to the `RoomStream`, call `play()`, and take each
+/// buffer exactly once. With the stream's `remoteStatistics` the session's `stats` count what the reader loses. Remove the
+/// reader at `leave` of its user and at `stop`.
 ///
-/// The room calls a transport on any thread, with none of the room's state locked; `start`, `join`, `leave` and `stop` come
-/// one at a time. The model is the `Signallable` interface of gst-plugins-rs' `webrtcsink`.
+/// Receiving: hold the remote user's `RoomStream` while writing to it, in this order: `begin`, `setCaps`, `setTiming`,
+/// `setStatus(true)`, `send`. Check input first; `refuse`, `refuseBuffer` and `countLoss` report what can't be shown. Announce
+/// with `remoteStreamChanged` what a remote user sends, whether or not anybody here reads it.
+///
+/// Calls come on any thread, streaming threads included: don't block there. `start`, `join`, `leave` and `stop` come one at a
+/// time, other calls also between them.
 protocol RoomTransport: AnyObject, Sendable {
-    /// Once, before the first user joins. From now on the delegate may be called.
+    /// Once, before the first `join`. From here on the delegate may be called.
     func start()
-    /// Once, after the last user has left. The delegate is told nothing more.
+    /// Once, after the last local user has left. Calls of the delegate that are under way may still return after it; the room
+    /// ignores them.
     func stop()
 
-    /// A local user joins. Gives the users who are elsewhere, and whether this one was there until now. Throws `alreadyInUse`
-    /// while somebody elsewhere has the name.
+    /// A local user joins. Gives the names of the remote users, and whether this user was one of them until now. Throws
+    /// `alreadyInUse` while a remote user has the name.
     func join(_ user: String) throws(MediaGraphError) -> (others: [String], hasMoved: Bool)
+    /// A local user leaves.
     func leave(_ user: String)
-    /// The users who are elsewhere, by name.
+    /// The names of the remote users.
     var remoteUsers: [String] { get }
 
     /// A local user has started or stopped sending the stream.
     func streamChanged(_ key: StreamKey, isOn: Bool)
-    /// What local readers want of a remote user's stream has changed: `RoomTransportDelegate.demand(for:)` says what that is.
-    func demandChanged(_ key: StreamKey)
-    /// Local readers of a remote user's stream can show nothing before the next key frame.
+    /// The highest resolution that a local reader of a remote user's stream wants; `nil` without readers. The user needn't be
+    /// there yet, and when they join, this is called again. One call at a time for each stream: the last one holds. Don't add or
+    /// remove a reader of the same stream in it.
+    func setDemand(_ resolution: Resolution?, for key: StreamKey)
+    /// Asks the sender of a remote user's stream for a key frame: local readers can show nothing before it.
     func requestKeyFrame(_ key: StreamKey)
 
-    /// A local user wants to share. Throws where that can't be decided.
-    func claimShare(_ user: String) throws(MediaGraphError) -> ShareClaim
+    /// Asks whether a local user may share. Throws when the transport can't tell.
+    ///
+    /// The room decides one share at a time: until this returns, other local users who want to share wait. It may be called on
+    /// the thread that calls `shareGrantIsLost`.
+    func requestShare(_ user: String) throws(MediaGraphError) -> ShareDecision
 }
 
-/// Whether a user may share, as one at a time may in a room.
-enum ShareClaim: Sendable {
-    /// The user shares until nobody holds this object any more.
+/// A transport's answer to a user who wants to share; one user at a time shares in a room.
+enum ShareDecision: Sendable {
+    /// The user may share until nobody holds this object.
     case granted(any AnyObject & Sendable)
-    /// This user shares elsewhere.
-    case held(by: String)
+    /// This remote user shares already.
+    case sharedBy(String)
 }
 
-/// The room, as its transport sees it. Any thread; the transport calls it with none of its own locks held that a call of
-/// `RoomTransport` takes.
+/// The room, as its transport sees it. Any thread; call it without a lock that a method of the `RoomTransport` takes. The same
+/// goes for `RoomStream`'s `add`, `remove`, `send` and `requestKeyFrame`, which call the transport back.
 protocol RoomTransportDelegate: AnyObject, Sendable {
     func remoteJoined(_ user: String)
     /// Ends the user's streams too.
     func remoteLeft(_ user: String)
     /// A remote user has started or stopped sending the stream.
     func remoteStreamChanged(_ key: StreamKey, isOn: Bool)
-    /// The claim of the local user who shares, if there is one, is lost: the room claims the share again.
-    func shareClaimIsLost()
-    /// The room's users hear of a trouble.
+    /// What `requestShare` granted holds no longer: the room asks again for the local user who shares.
+    func shareGrantIsLost()
+    /// Warns the room's local users.
     func warn(_ text: String)
-    /// To be read for a local user, and to be written for a remote one. The room forgets a stream that nobody holds.
+    /// A local user's stream to read, or a remote user's to write. The room forgets a stream that nobody holds.
     func stream(_ key: StreamKey) -> RoomStream
-    /// The resolution that is enough for all who read the stream here; `nil` where nobody does.
-    func demand(for key: StreamKey) -> Resolution?
 }
 
-/// A transport by its name, as `mediasession transport=` has it.
+/// A kind of transport, which `mediasession transport=NAME` selects.
 struct RoomTransportKind: Sendable {
     let name: String
-    /// What to do where `make` throws.
+    /// Which users it reaches, for the property's description.
+    let summary: String
+    /// What to do when `make` throws.
     let remedy: String
-    /// For the room of that name. Throws where nobody elsewhere can be reached: the room is one of this process alone then.
+    /// Makes the transport of the room of that name. When it throws, the room is limited to this process.
     let make:
         @Sendable (_ room: String, _ delegate: any RoomTransportDelegate) throws(MediaGraphError) -> any RoomTransport
 
-    private static let registered = Mutex<[String: RoomTransportKind]>([machine.name: machine])
+    private static let registered = Mutex<[String: RoomTransportKind]>([processes.name: processes])
 
-    /// The processes of the machine's user. `transport=room` is the default.
-    static let machine = RoomTransportKind(name: "room", remedy: RoomDirectory.mend) {
-        (room, delegate) throws(MediaGraphError) in try RoomLink(room: room, delegate: delegate)
+    /// `transport=room`, the default.
+    static let processes = RoomTransportKind(
+        name: "room",
+        summary:
+            "programs of your account on this machine; nothing to install, no copies within a process",
+        remedy: RoomDirectory.mend
+    ) { (room, delegate) throws(MediaGraphError) in try RoomLink(room: room, delegate: delegate) }
+
+    /// Once for each name, before the nodes are registered; a second kind of the same name is ignored.
+    static func register(_ kind: RoomTransportKind) {
+        registered.withLock { if $0[kind.name] == nil { $0[kind.name] = kind } }
     }
-
-    /// Replaces one of the same name.
-    static func register(_ kind: RoomTransportKind) { registered.withLock { $0[kind.name] = kind } }
 
     static func named(_ name: String) -> RoomTransportKind? { registered.withLock { $0[name] } }
 
-    /// Those that are registered, in the order of their names.
-    static var names: [String] { registered.withLock { $0.keys.sorted() } }
+    /// In the order of their names.
+    static var all: [RoomTransportKind] { registered.withLock { $0.values.sorted { $0.name < $1.name } } }
 }

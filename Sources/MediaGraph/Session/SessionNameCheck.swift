@@ -1,5 +1,5 @@
-/// A `mediasession` must have a transport that there is, and names that a room and a user can have; its user is in a room only
-/// once, and who reads their own stream must send one.
+/// A `mediasession` needs a registered transport and valid room and user names. No two sessions have the same user in one room. A
+/// session that reads its own user's stream must send one.
 struct SessionNameCheck: DescriptionCheck {
     func problems(in element: DescribedElement) -> [Diagnostic] {
         guard element.factory == MediaSessionElement.factoryName else { return [] }
@@ -47,7 +47,7 @@ struct SessionNameCheck: DescriptionCheck {
             guard !seen.insert(Membership(user: name, room: room, transport: transport)).inserted else { return nil }
             return user.diagnostic(
                 "user \"\(name)\" is in room \"\(room)\" already, by another mediasession",
-                hint: "give each session a user= of its own, or another room=")
+                hint: "give each session a user= of its own, or another room= or transport=")
         }
     }
 

@@ -3,56 +3,59 @@ import Synchronization
 
 /// Who shares in a room: one user at a time, as is the SDK's rule, with picture, sound or both.
 ///
-/// The user who sends first has it until both of that user's streams are off; then whoever sends next has it. Between here and
-/// elsewhere the room's transport decides.
+/// The first user to send keeps the share until both of that user's streams are off; then the next user to send gets it. The
+/// room's transport decides between local and remote users.
 final class ShareFloor: Sendable {
     fileprivate struct State: Sendable {
         var user: String?
         var streams: Set<StreamKind> = []
-        /// Of the transport, where there is one.
-        var claim: (any AnyObject & Sendable)?
-        /// Why the transport said no, and until when that is taken to be so, in nanoseconds.
-        var refusal: (error: MediaGraphError, end: UInt64)?
+        /// What the transport granted, where there is one.
+        var grant: (any AnyObject & Sendable)?
+        /// Why the transport said no. It isn't asked again until `end`, in nanoseconds, or until `remoteChanges` is another.
+        var refusal: (error: MediaGraphError, end: UInt64, remoteChanges: UInt64)?
     }
 
-    /// How long a share elsewhere is taken to go on: a refused one's frames don't each ask the transport.
+    /// How long the transport isn't asked again after a refusal: each frame of a share that is on hold would ask.
     fileprivate static let patience: UInt64 = 100_000_000
 
     private let state = Mutex(State())
+    /// Counts what may have ended a remote share. Not under the lock, which is held while the transport decides: it may hear of
+    /// such a change on the way.
+    private let remoteChanges = Atomic<UInt64>(0)
 
-    /// Throws `alreadyInUse` while another user shares. `claim` asks the transport, now and then while nobody shares here: `nil`
+    /// Throws `alreadyInUse` while another user shares. `request` asks the transport while no local user shares; it gives `nil`
     /// where there is none.
     func take(
-        _ key: StreamKey, claim: () throws(MediaGraphError) -> ShareClaim?
+        _ key: StreamKey, request: () throws(MediaGraphError) -> ShareDecision?
     ) throws(MediaGraphError) {
         try state.withLock { state throws(MediaGraphError) in
             if let user = state.user {
                 guard user == key.user else { throw Self.shared(by: user) }
             } else {
-                state.claim = try state.ask(claim)
+                state.grant = try state.ask(request, remoteChanges.load(ordering: .acquiring))
                 state.user = key.user
             }
             state.streams.insert(key.kind)
         }
     }
 
-    /// The transport has lost the claim of the user who shares here, who claims again. Throws where somebody elsewhere shares by
-    /// now.
-    func claimAgain(
-        _ claim: (_ user: String) throws(MediaGraphError) -> ShareClaim?
+    /// What the transport granted to the local user who shares holds no longer, and is requested again. Throws where a remote user
+    /// shares by now.
+    func renew(
+        _ request: (_ user: String) throws(MediaGraphError) -> ShareDecision?
     ) throws(MediaGraphError) {
         try state.withLock { state throws(MediaGraphError) in
-            guard let user = state.user, state.claim != nil else { return }
-            switch try claim(user) {
-            case .granted(let claim): state.claim = claim
-            case .held(let other): throw Self.shared(by: other)
+            guard let user = state.user, state.grant != nil else { return }
+            switch try request(user) {
+            case .granted(let grant): state.grant = grant
+            case .sharedBy(let other): throw Self.shared(by: other)
             case nil: break
             }
         }
     }
 
-    /// A share elsewhere may be over.
-    func askAgain() { state.withLock { $0.refusal = nil } }
+    /// A remote share may be over: the transport is asked again. Never waits.
+    func askAgain() { remoteChanges.wrappingAdd(1, ordering: .releasing) }
 
     fileprivate static func shared(by user: String) -> MediaGraphError {
         .alreadyInUse(.init("user \"\(user)\" is already sharing"))
@@ -68,17 +71,19 @@ final class ShareFloor: Sendable {
 
 extension ShareFloor.State {
     fileprivate mutating func ask(
-        _ claim: () throws(MediaGraphError) -> ShareClaim?
+        _ request: () throws(MediaGraphError) -> ShareDecision?, _ remoteChanges: UInt64
     ) throws(MediaGraphError) -> (any AnyObject & Sendable)? {
-        if let refusal, monotonicNanoseconds() < refusal.end { throw refusal.error }
+        if let refusal, refusal.remoteChanges == remoteChanges, monotonicNanoseconds() < refusal.end {
+            throw refusal.error
+        }
         do throws(MediaGraphError) {
-            switch try claim() {
-            case .granted(let claim): return claim
-            case .held(let user): throw ShareFloor.shared(by: user)
+            switch try request() {
+            case .granted(let grant): return grant
+            case .sharedBy(let user): throw ShareFloor.shared(by: user)
             case nil: return nil
             }
         } catch {
-            refusal = (error, monotonicNanoseconds() + ShareFloor.patience)
+            refusal = (error, monotonicNanoseconds() + ShareFloor.patience, remoteChanges)
             throw error
         }
     }

@@ -238,7 +238,7 @@ import Testing
             environment: environment)
         #expect(run.status == 0, "\(run.errors)")
         let warning = run.output.split(separator: "\n").first { $0.contains("\"warning\"") } ?? ""
-        for text in ["can't be reached by other programs", reason, "set XDG_RUNTIME_DIR to"] {
+        for text in ["is limited to this program", reason, "set XDG_RUNTIME_DIR to"] {
             #expect(warning.contains(text), "\(run.output)")
         }
         let doctor = try Program.run("doctor", environment: environment)

@@ -126,7 +126,7 @@ import Testing
         let reader = StreamReader(bound: 2)
         reader.play()
         other.bobs.add(reader)
-        link.demandChanged(other.bobs.key)
+        link.setDemand(other.bobs.demand, for: other.bobs.key)
         #expect(waitUntil { RoomLinkTests.take(reader)?.access.isKeyframe == true })
         // It may be here before it is there.
         #expect(waitUntil { frames.all.count(where: \.self) > before })

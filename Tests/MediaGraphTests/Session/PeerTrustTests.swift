@@ -464,11 +464,11 @@ import Testing
         let directory = RoomDirectory(room: room)
         let place = try directory.enter()
         let floor = ShareFloor()
-        func claim(_ user: String) throws(MediaGraphError) -> ShareClaim { try directory.claimShare(user) }
+        func claim(_ user: String) throws(MediaGraphError) -> ShareDecision { try directory.claimShare(user) }
         try floor.take(StreamKey(user: "bob", kind: .share)) { () throws(MediaGraphError) in try claim("bob") }
         try FileManager.default.removeItem(atPath: directory.path)
-        try floor.claimAgain { (user) throws(MediaGraphError) in try claim(user) }
-        guard case .held(let user) = try directory.claimShare("alice") else {
+        try floor.renew { (user) throws(MediaGraphError) in try claim(user) }
+        guard case .sharedBy(let user) = try directory.claimShare("alice") else {
             Issue.record("two share at once")
             return
         }

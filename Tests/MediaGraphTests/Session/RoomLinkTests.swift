@@ -25,9 +25,8 @@ import Testing
         let warnings = Log<String>()
         func warn(_ text: String) { warnings.add(text) }
         let shareLosses = Log<Bool>()
-        func shareClaimIsLost() { shareLosses.add(true) }
+        func shareGrantIsLost() { shareLosses.add(true) }
         func stream(_ key: StreamKey) -> RoomStream { bobs }
-        func demand(for key: StreamKey) -> Resolution? { key == bobs.key ? bobs.demand : nil }
     }
 
     @Test(
@@ -73,7 +72,7 @@ import Testing
         }
         #expect(sent.demand == nil)
         for reader in readers { reader.play() }
-        func changed() { link.demandChanged(key) }
+        func changed() { link.setDemand(other.bobs.demand, for: key) }
         readers[0].setDemand(.p180)
         other.bobs.add(readers[0])
         changed()
@@ -178,7 +177,7 @@ import Testing
             })
         #expect(kept.allSatisfy { $0.1.count == 64 * 48 })
         others[0].bobs.remove(readers[0])
-        links[0].demandChanged(key)
+        links[0].setDemand(others[0].bobs.demand, for: key)
         let sent = Room.named(room).stream(key)
         var count = 0
         #expect(
@@ -295,7 +294,7 @@ import Testing
         for (index, reader) in readers.enumerated() {
             reader.play()
             others[index].bobs.add(reader)
-            links[index].demandChanged(others[index].bobs.key)
+            links[index].setDemand(others[index].bobs.demand, for: others[index].bobs.key)
         }
         return (others, links, readers)
     }
@@ -321,7 +320,7 @@ import Testing
         let reader = StreamReader(bound: 8)
         reader.play()
         second.bobs.add(reader)
-        late.demandChanged(second.bobs.key)
+        late.setDemand(second.bobs.demand, for: second.bobs.key)
         first.bobs.begin()
         first.bobs.setCaps(try #require(Caps("video/x-vp8,width=64,height=48,framerate=30/1")))
         first.bobs.setTiming(.machine(latency: .zero))

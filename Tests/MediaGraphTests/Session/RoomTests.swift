@@ -18,7 +18,7 @@ import Testing
         func joined(_ user: String) { heard.add("+\(user)") }
         func left(_ user: String) { heard.add("-\(user)") }
         func streamChanged(_ key: StreamKey, isOn: Bool) { heard.add("\(key.user) \(key.kind) \(isOn ? "on" : "off")") }
-        func isAlone(because error: MediaGraphError, remedy: String) { heard.add("\(error)") }
+        func roomIsLimitedToProcess(because error: MediaGraphError, remedy: String) { heard.add("\(error)") }
         func warn(_ text: String) { heard.add(text) }
     }
 

@@ -226,7 +226,7 @@ import Testing
             do throws(MediaGraphError) {
                 try floor.take(StreamKey(user: user, kind: kind)) { () throws(MediaGraphError) in
                     asked.add(user)
-                    if let held { return .held(by: held) }
+                    if let held { return .sharedBy(held) }
                     return try FileLock(folder.file("share")).map { .granted($0) }
                 }
                 return nil

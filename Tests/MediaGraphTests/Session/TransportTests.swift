@@ -1,3 +1,4 @@
+import Foundation
 import GStreamer
 import TestSupport
 import Testing
@@ -58,32 +59,84 @@ import Testing
         let transport = try #require(made.all.first)
         #expect(waitUntil { (try? Self.send(source)) != nil && seen.all.count > 3 })
         #expect(seen.all.prefix(2) == ["on", "48 lines of cave/echo/video"])
-        #expect(waitUntil { reported.all.contains("echo's video on") })
+        #expect(try await eventually { reported.all.contains("echo's video on") })
         #expect(reported.all.contains("echo joined"))
         transport.vanish()
         #expect(waitUntil { seen.all.last == "off" })
-        #expect(waitUntil { reported.all.contains("echo left") })
+        #expect(try await eventually { reported.all.contains("echo left") })
         #expect(reported.all.contains("echo's video off"))
+        // The subscription outlasts it.
+        seen.removeAll()
+        transport.appear()
+        #expect(waitUntil { (try? Self.send(source)) != nil && seen.all.count > 3 })
+        #expect(seen.all.first == "on")
         await graph.stop()
         #expect(made.all.count == 1)
         let calls = transport.calls.all
         #expect(calls.prefix(2) == ["start", "join alice"])
         #expect(calls.contains("alice camera on") && calls.contains("demand 180"), "\(calls)")
         #expect(calls.suffix(4) == ["alice camera off", "demand none", "leave alice", "stop"], "\(calls)")
+        // Local users' streams are none of a transport's business.
+        #expect(!calls.contains { $0.hasPrefix("demand for") }, "\(calls)")
     }
 
-    @Test("NW-1 SH-1 a transport decides whether somebody elsewhere shares")
-    func share() async throws {
-        EchoTransport.register("echo-share", adding: Log())
+    @Test("NW-1 SH-1 a share waits while a remote user shares, as the transport says")
+    func remoteShare() async throws {
+        EchoTransport.register("echo-shares")
         let graph = try Graph(
             """
             videotestsrc is-live=true ! call.share
-            mediasession name=call transport=echo-share user=alice
+            mediasession name=call transport=echo-shares user=alice
             """)
         let reported = Self.report(graph)
         try await graph.start()
-        #expect(waitUntil { reported.all.contains("user \"echo\" is already sharing") }, "\(reported.all)")
+        #expect(try await eventually { reported.all.contains("user \"echo\" is already sharing") }, "\(reported.all)")
         await graph.stop()
+    }
+
+    @Test("NW-1 SH-1 a transport's grant lasts as long as the share, and one that is lost is asked for again")
+    func grantedShare() async throws {
+        let made = Log<EchoTransport>()
+        EchoTransport.register("echo-listens", grantsShares: true, adding: made)
+        let graph = try Graph(
+            """
+            videotestsrc is-live=true ! call.share
+            mediasession name=call transport=echo-listens user=alice
+            """)
+        let reported = Self.report(graph)
+        try await graph.start()
+        #expect(try await eventually { reported.all.contains("alice's share on") }, "\(reported.all)")
+        let transport = try #require(made.all.first)
+        #expect(transport.shareCount == 1)
+        transport.loseGrant()
+        #expect(transport.shareCount == 1)
+        #expect(transport.calls.all.count { $0 == "share of alice" } == 2)
+        await graph.stop()
+        #expect(transport.shareCount == 0)
+    }
+
+    @Test("NW-1 a transport may hear that a remote share has ended while it decides about a local one")
+    func shareWhileDeciding() throws {
+        let floor = ShareFloor()
+        try floor.take(StreamKey(user: "alice", kind: .share)) {
+            floor.askAgain()
+            return nil
+        }
+        var requests = 0
+        func refused() -> Bool {
+            do throws(MediaGraphError) {
+                try floor.take(StreamKey(user: "bob", kind: .share)) { () throws(MediaGraphError) in
+                    requests += 1
+                    // What ended meanwhile isn't known to this answer.
+                    floor.askAgain()
+                    return .sharedBy("echo")
+                }
+                return false
+            } catch { return "\(error)" == "user \"echo\" is already sharing" }
+        }
+        floor.giveBack(StreamKey(user: "alice", kind: .share))
+        #expect(refused() && refused())
+        #expect(requests == 2)
     }
 
     @Test("NW-1 a name that a user elsewhere has is refused; the transport goes with the last user of the room")
@@ -99,7 +152,7 @@ import Testing
 
     @Test("NW-1 rooms of one name on two transports are two rooms")
     func rooms() throws {
-        EchoTransport.register("echo-rooms", adding: Log())
+        EchoTransport.register("echo-rooms")
         let kind = try #require(RoomTransportKind.named("echo-rooms"))
         let room = Room.named(#function, over: kind)
         #expect(Room.named(#function, over: kind) === room)
@@ -112,7 +165,8 @@ import Testing
     @Test("NW-1 where a transport can't be made the users of the process meet, and hear why nobody else does")
     func unreachable() async throws {
         RoomTransportKind.register(
-            RoomTransportKind(name: "broken", remedy: "mend it") { (room, _) throws(MediaGraphError) in
+            RoomTransportKind(name: "broken", summary: "nobody", remedy: "mend it") {
+                (room, _) throws(MediaGraphError) in
                 throw .notPermitted(.init("the way to \(room)", actual: "is blocked"))
             })
         let graph = try Graph(
@@ -122,13 +176,9 @@ import Testing
             """)
         let reported = Self.report(graph)
         try await graph.start()
-        #expect(waitUntil { reported.all.contains("bob joined") && reported.all.contains("alice joined") })
-        #expect(
-            waitUntil {
-                reported.all.contains {
-                    $0.contains("room \"x\" can't be reached by other programs: the way to x: is blocked; mend it")
-                }
-            }, "\(reported.all)")
+        #expect(try await eventually { reported.all.contains("bob joined") && reported.all.contains("alice joined") })
+        let warning = "room \"x\" is limited to this program: the way to x: is blocked; mend it"
+        #expect(try await eventually { reported.all.count { $0.hasSuffix(warning) } == 2 }, "\(reported.all)")
         await graph.stop()
     }
 
@@ -136,7 +186,26 @@ import Testing
     func unknown() throws {
         let found = try problems(in: "mediasession name=a transport=telepathy")
         #expect(found.count == 1)
-        #expect(found.first?.hasPrefix("31: there is no transport \"telepathy\"; use ") == true, "\(found)")
-        #expect(found.first?.contains("room") == true)
+        let words = found.first?.components(separatedBy: "use ") ?? []
+        #expect(words.first == "31: there is no transport \"telepathy\"; ", "\(found)")
+        #expect(words.last?.components(separatedBy: " or ").contains("room") == true, "\(found)")
+        var context = SessionContext(user: "alice")
+        context.transport = "telepathy"
+        #expect { _ = try Session(context) } throws: {
+            "\($0)".hasPrefix("the session's transport: expected ") && "\($0)".hasSuffix("got \"telepathy\"")
+        }
+    }
+
+    @Test("NW-1 a session from Swift uses the transport that its context names")
+    func context() async throws {
+        let made = Log<EchoTransport>()
+        EchoTransport.register("echo-swift", adding: made)
+        var context = SessionContext(user: "alice", room: "swift")
+        context.transport = "echo-swift"
+        let session = try Session(context)
+        try await session.join()
+        #expect(session.remoteUsers.map(\.name) == ["echo"])
+        await session.leave()
+        #expect(made.all.first?.calls.all == ["start", "join alice", "leave alice", "stop"])
     }
 }

@@ -10,6 +10,7 @@ public struct CustomVideoRender: Sendable, Hashable {
     /// `videoconvert ! autovideosink`. `nil`: frames go to delegates only.
     public var engineRender: String?
 
+    /// Raw frames in the stream's own format, drawn by the application alone, unless told otherwise.
     public init(bufferType: BufferType = .raw, format: PipeFormat = .auto, engineRender: String? = nil) {
         self.bufferType = bufferType
         self.format = format

@@ -23,6 +23,7 @@ public final class Session: Sendable {
         var leaving: Task<Void, Never>?
     }
 
+    /// What the session was made with.
     public let context: SessionContext
     /// What carries it. Nodes may be looked up in it: `camera`, `preprocessor`, `mic`, `speaker`, `session`.
     public let graph: Graph
@@ -161,6 +162,7 @@ public final class Session: Sendable {
     /// for the next time.
     public func leave() async { await graph.stop() }
 
+    /// Whether the user is in the room.
     public var isJoined: Bool { state.withLock { $0.phase == .joined } }
 
     /// The session as text, for `mediagraph run`: what runs now, subscriptions and shares too.
@@ -174,6 +176,7 @@ public final class Session: Sendable {
 
     // MARK: Users
 
+    /// The session's own user.
     public var localUser: SessionUser { SessionUser(name: context.user, session: self) }
 
     /// Who else is in the room, in the order of their names.

@@ -15,5 +15,6 @@ public struct SessionAudioHelper: Sendable {
 }
 
 extension Session {
+    /// What the session does with sound.
     public var audioHelper: SessionAudioHelper { SessionAudioHelper(session: self) }
 }

@@ -16,9 +16,13 @@ public struct SessionContext: Sendable {
     public var user: String
     /// What this user may do: the alpha channel takes a host who may stream raw data (the token's role and permission).
     public var role = SessionRole.participant
+    /// Whether the user may stream raw data (`raw-streaming`); a host needs it to enable the alpha channel.
     public var allowsRawStreaming = false
     /// Whoever names the same room meets there.
     public var room: String
+    /// What carries the streams between the room's users, by name; as `transport` of `mediasession`.
+    public var transport = Self.defaultTransport
+    private static let defaultTransport = RoomTransportKind.processes.name
 
     /// A source of video in a camera's place (externalVideoSourceDelegate). Without a camera and without this the user sends
     /// no video.
@@ -37,6 +41,7 @@ public struct SessionContext: Sendable {
 
     /// Looks at frames at its positions (registerVideoFrameObserver); or instead one that edits them.
     public var frameObserver: (any SessionFrameObserver)?
+    /// Edits frames at the positions that it names (Agora's observer in read-write mode).
     public var frameEditor: (any SessionFrameEditor)?
 
     /// A microphone in the device's place (virtualAudioMicDelegate): the device isn't opened then.
@@ -55,9 +60,12 @@ public struct SessionContext: Sendable {
     /// Whose memory raw video, sound and shares come in (videoRawdataMemoryMode and the like); `nil`: borrowed or owned as
     /// the one who takes them asks for it. A mode that contradicts a delegate is an error when that subscribes.
     public var videoMemoryMode: MemoryMode?
+    /// As `videoMemoryMode`, of sound.
     public var audioMemoryMode: MemoryMode?
+    /// As `videoMemoryMode`, of shares.
     public var shareMemoryMode: MemoryMode?
 
+    /// A context for this user of this room, and everything else by default.
     public init(user: String, room: String = "default") {
         self.user = user
         self.room = room
@@ -71,6 +79,9 @@ extension SessionContext {
             if let refusal = MediaSessionElement.refusal(ofName: name) {
                 throw .invalidParameter(.init(subject, expected: refusal, actual: "\"\(name)\""))
             }
+        }
+        if let expected = MediaSessionElement.refusal(ofTransport: transport) {
+            throw .invalidParameter(.init("the session's transport", expected: expected, actual: "\"\(transport)\""))
         }
         if externalVideoSource != nil, preProcessor != nil || camera != nil {
             throw .wrongUsage(
@@ -90,10 +101,11 @@ extension SessionContext {
     /// The session as a description: what comes and goes while it runs isn't in it.
     func description(joins: Bool = true) -> String {
         let mirror = mirrorMode == .previewOnly ? "" : " mirror=\(mirrorMode.nick)"
+        let way = transport == Self.defaultTransport ? "" : " transport=\(DescriptionText.inQuotes(transport))"
         let rights = (role == .host ? " role=host" : "") + (allowsRawStreaming ? " raw-streaming=true" : "")
         var lines = [
             "mediasession name=session room=\(DescriptionText.inQuotes(room)) user=\(DescriptionText.inQuotes(user))"
-                + rights + mirror
+                + way + rights + mirror
                 + (joins ? "" : " join=false")
         ]
         if let video { lines.append(video) }

@@ -37,9 +37,14 @@ public protocol SessionDelegate: AnyObject, Sendable {
 }
 
 extension SessionDelegate {
+    /// Ignores the event.
     public func session(_ session: Session, _ event: SessionEvent) {}
+    /// Ignores the change.
     public func session(_ session: Session, alphaChannelIsOn isOn: Bool) {}
+    /// Ignores the sound.
     public func session(_ session: Session, mixedAudioReceived frame: borrowing AudioFrame) {}
+    /// Ignores the sound.
     public func session(_ session: Session, oneWayAudioReceived frame: borrowing AudioFrame, user: SessionUser) {}
+    /// Ignores the sound.
     public func session(_ session: Session, sharedAudioReceived frame: borrowing AudioFrame) {}
 }

@@ -17,9 +17,13 @@ public protocol ObservesSession: AnyObject, Sendable {
 }
 
 extension ObservesSession {
+    /// After capture and before rendering.
     public var positions: Set<FramePosition> { [.postCapture, .preRenderer] }
+    /// I420, neither rotated nor mirrored.
     public var preference: FramePreference { FramePreference() }
+    /// Remote frames come without their channel.
     public var wantsChannels: Bool { false }
+    /// Does nothing.
     public func registered(_ registration: ObserverRegistration, at position: FramePosition) {}
 }
 
@@ -39,9 +43,13 @@ public protocol SessionFrameObserver: ObservesSession {
 }
 
 extension SessionFrameObserver {
+    /// Passes the frame.
     public func captured(_ frame: borrowing VideoFrame) -> Verdict { .pass }
+    /// Passes the frame.
     public func willEncode(_ frame: borrowing VideoFrame) -> Verdict { .pass }
+    /// Passes the frame.
     public func received(_ frame: borrowing VideoFrame, from user: SessionUser) -> Verdict { .pass }
+    /// Passes the frame.
     public func received(_ frame: borrowing VideoFrame, from user: SessionUser, in channel: String) -> Verdict { .pass }
 }
 
@@ -55,8 +63,12 @@ public protocol SessionFrameEditor: ObservesSession {
 }
 
 extension SessionFrameEditor {
+    /// Passes the frame as it is.
     public func captured(_ frame: inout VideoFrame) -> Verdict { .pass }
+    /// Passes the frame as it is.
     public func willEncode(_ frame: inout VideoFrame) -> Verdict { .pass }
+    /// Passes the frame as it is.
     public func received(_ frame: inout VideoFrame, from user: SessionUser) -> Verdict { .pass }
+    /// Passes the frame as it is.
     public func received(_ frame: inout VideoFrame, from user: SessionUser, in channel: String) -> Verdict { .pass }
 }

@@ -9,6 +9,7 @@
 /// In a session that has been joined the preview is on by itself. Subscribe at any time, before ``start()`` too.
 public struct SessionPreview: Sendable {
     let session: Session
+    /// The camera that the preview shows.
     public let channel: PublishChannel
 
     private var reader: PipeReader {

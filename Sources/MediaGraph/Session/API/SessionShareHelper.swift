@@ -39,11 +39,14 @@ public struct SessionShareHelper: Sendable {
     /// shared.
     public func pause() async throws(MediaGraphError) { try await session.share.node.pause() }
 
+    /// Starts the share's sources again after ``pause()``.
     public func resume() async throws(MediaGraphError) { try await session.share.node.resume() }
 
+    /// Whether the session's user shares.
     public var isSharing: Bool { session.share.isOn }
 }
 
 extension Session {
+    /// What the session does with shares.
     public var shareHelper: SessionShareHelper { SessionShareHelper(session: self) }
 }

@@ -1,18 +1,25 @@
 /// One who is in the room, or was (Zoom's `ZoomVideoSDKUser`).
 public struct SessionUser: Sendable, Hashable {
+    /// The user's name in the room.
     public let name: String
+    /// The session through which the user is seen.
     public let session: Session
 
+    /// Whether both are the same user of the same session.
     public static func == (a: SessionUser, b: SessionUser) -> Bool { a.name == b.name && a.session === b.session }
 
+    /// Hashes the name and the session's identity.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(name)
         hasher.combine(ObjectIdentifier(session))
     }
 
+    /// Whether this is the session's own user.
     public var isLocal: Bool { name == session.context.user }
+    /// Whether the user is in the room now.
     public var isPresent: Bool { session.has(name) }
 
+    /// Whether the user sends the stream now.
     public func isSending(_ stream: UserStream) -> Bool { session.isSending(stream, name) }
 
     /// The user's camera (getVideoPipe), whether it sends now or not.
@@ -46,9 +53,11 @@ public enum UserStream: String, Sendable, CaseIterable {
 /// A subscription lasts through the user's leaving and coming back, until it is ended: then the delegate hears that the
 /// stream is off, and on again.
 public struct SessionPipe: Sendable {
+    /// The user whose stream the pipe delivers.
     public let user: SessionUser
     let stream: StreamKind
 
+    /// `share` for a share's picture, else `video`.
     public var kind: PipeIdentity.Kind { stream.isShare ? .share : .video }
 
     private var reader: PipeReader {

@@ -38,5 +38,6 @@ public struct SessionVideoHelper: Sendable {
 }
 
 extension Session {
+    /// What the session does with video.
     public var videoHelper: SessionVideoHelper { SessionVideoHelper(session: self) }
 }

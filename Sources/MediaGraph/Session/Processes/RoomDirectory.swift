@@ -158,13 +158,13 @@ package struct RoomDirectory: Sendable {
         }
     }
 
-    /// Whoever shares holds a lock on a file, which the system gives up with its process. The file says who that is, and stays
-    /// when nobody shares.
-    func claimShare(_ user: String) throws(MediaGraphError) -> ShareClaim {
+    /// The process whose user shares holds a lock on a file; the system releases the lock when the process ends. The file contains
+    /// that user's name and stays when nobody shares.
+    func claimShare(_ user: String) throws(MediaGraphError) -> ShareDecision {
         try Self.prepare(self.path)
         let path = "\(path)/\(Self.shareName)"
         guard let lock = try FileLock(path) else {
-            return .held(by: (try? String(contentsOfFile: path, encoding: .utf8)) ?? "")
+            return .sharedBy((try? String(contentsOfFile: path, encoding: .utf8)) ?? "")
         }
         lock.write(user)
         return .granted(lock)

@@ -113,7 +113,7 @@ final class RoomLink: RoomTransport {
         }
         place.socket.close()
         // At once, before somebody else takes them. One that can't be had is tried again.
-        defer { delegate.shareClaimIsLost() }
+        defer { delegate.shareGrantIsLost() }
         try claimNamesAgain()
         delegate.warn("the room's folder \(directory.path) was removed while in use; it has been recreated")
     }
@@ -211,7 +211,7 @@ final class RoomLink: RoomTransport {
         }
     }
 
-    func claimShare(_ user: String) throws(MediaGraphError) -> ShareClaim {
+    func requestShare(_ user: String) throws(MediaGraphError) -> ShareDecision {
         try directory.claimShare(user)
     }
 
@@ -259,7 +259,6 @@ final class RoomLink: RoomTransport {
         }
         guard isTold else { return }
         delegate.remoteJoined(user)
-        for kind in StreamKind.allCases { demandChanged(StreamKey(user: user, kind: kind)) }
     }
 
     func streamChanged(_ key: StreamKey, isOn: Bool, with peer: RoomPeer) {
@@ -269,19 +268,11 @@ final class RoomLink: RoomTransport {
         }
     }
 
-    /// A stream's readers here have come or gone, or want another height.
-    func demandChanged(_ key: StreamKey) {
-        var wanted = delegate.demand(for: key)
-        while true {
-            state.withLock { state in
-                guard let peer = state.remote[key.user], state.reading[key] != wanted else { return }
-                state.reading[key] = wanted
-                peer.send(wanted.map { .read(key, $0) } ?? .unread(key))
-            }
-            // Whoever asked before another has told what was true before.
-            let latest = delegate.demand(for: key)
-            guard latest != wanted else { return }
-            wanted = latest
+    func setDemand(_ resolution: Resolution?, for key: StreamKey) {
+        state.withLock { state in
+            guard let peer = state.remote[key.user], state.reading[key] != resolution else { return }
+            state.reading[key] = resolution
+            peer.send(resolution.map { .read(key, $0) } ?? .unread(key))
         }
     }
 

@@ -8,7 +8,11 @@ import TestSupport
 final class EchoTransport: RoomTransport {
     /// What the room has asked for.
     let calls = Log<String>()
+    /// Grants shares, rather than to have echo share.
+    let grantsShares: Bool
+    private let grants = Log<WeakGrant>()
     private let delegate: any RoomTransportDelegate
+    private let isHere = Atomic<Bool>(true)
     private let forwarding = Mutex<Forwarding?>(nil)
 
     private struct Forwarding: Sendable {
@@ -17,57 +21,94 @@ final class EchoTransport: RoomTransport {
         let thread: NativeThread
     }
 
-    static let user = "echo"
-    private static let (heard, echoed) = (
-        StreamKey(user: "alice", kind: .camera), StreamKey(user: user, kind: .camera)
-    )
+    private final class Grant: Sendable {}
+    private struct WeakGrant: Sendable { weak let grant: Grant? }
 
-    init(_ delegate: any RoomTransportDelegate) { self.delegate = delegate }
+    static let user = "echo"
+    private static let heard = StreamKey(user: "alice", kind: .camera)
+    private static let echoed = StreamKey(user: user, kind: .camera)
+
+    init(_ delegate: any RoomTransportDelegate, grantsShares: Bool) {
+        self.delegate = delegate
+        self.grantsShares = grantsShares
+    }
 
     /// Makes `transport=NAME` one of these; each that a room makes is added to `made`.
-    static func register(_ name: String, adding made: Log<EchoTransport>) {
+    static func register(_ name: String, grantsShares: Bool = false, adding made: Log<EchoTransport> = Log()) {
         RoomTransportKind.register(
-            RoomTransportKind(name: name, remedy: "shout louder") { _, delegate in
-                let transport = EchoTransport(delegate)
+            RoomTransportKind(name: name, summary: "echo, in a cave", remedy: "shout louder") { _, delegate in
+                let transport = EchoTransport(delegate, grantsShares: grantsShares)
                 made.add(transport)
                 return transport
             })
     }
 
     func start() { calls.add("start") }
-    func stop() { calls.add("stop") }
+
+    func stop() {
+        stopForwarding()
+        calls.add("stop")
+    }
 
     func join(_ user: String) throws(MediaGraphError) -> (others: [String], hasMoved: Bool) {
         guard user != Self.user else { throw .nameTaken(user, in: "the cave") }
         calls.add("join \(user)")
-        return ([Self.user], false)
+        return (remoteUsers, false)
     }
 
-    func leave(_ user: String) { calls.add("leave \(user)") }
-    var remoteUsers: [String] { [Self.user] }
+    func leave(_ user: String) {
+        if user == Self.heard.user { stopForwarding() }
+        calls.add("leave \(user)")
+    }
+
+    var remoteUsers: [String] { isHere.load(ordering: .acquiring) ? [Self.user] : [] }
     func streamChanged(_ key: StreamKey, isOn: Bool) { calls.add("\(key.user) \(key.kind) \(isOn ? "on" : "off")") }
     func requestKeyFrame(_ key: StreamKey) { calls.add("key frame of \(key.user)") }
-    func claimShare(_ user: String) -> ShareClaim { .held(by: Self.user) }
 
-    func demandChanged(_ key: StreamKey) {
-        guard key == Self.echoed else { return }
-        let demand = delegate.demand(for: key)
-        calls.add("demand \(demand.map { "\($0.rawValue)" } ?? "none")")
-        if demand == nil { stopForwarding() } else { startForwarding() }
+    func requestShare(_ user: String) -> ShareDecision {
+        calls.add("share of \(user)")
+        guard grantsShares else { return .sharedBy(Self.user) }
+        let grant = Grant()
+        grants.add(WeakGrant(grant: grant))
+        return .granted(grant)
+    }
+
+    /// How many of the shares that were granted go on.
+    var shareCount: Int { grants.all.count { $0.grant != nil } }
+
+    func setDemand(_ resolution: Resolution?, for key: StreamKey) {
+        guard key == Self.echoed else { return calls.add("demand for \(key.user)") }
+        calls.add("demand \(resolution.map { "\($0.rawValue)" } ?? "none")")
+        if resolution == nil { stopForwarding() } else if isHere.load(ordering: .acquiring) { startForwarding() }
     }
 
     /// Echo leaves.
-    func vanish() { delegate.remoteLeft(Self.user) }
+    func vanish() {
+        isHere.store(false, ordering: .releasing)
+        stopForwarding()
+        delegate.remoteLeft(Self.user)
+    }
+
+    /// Echo comes back.
+    func appear() {
+        isHere.store(true, ordering: .releasing)
+        delegate.remoteJoined(Self.user)
+    }
+
+    /// The cave forgets who shares.
+    func loseGrant() { delegate.shareGrantIsLost() }
 
     private func startForwarding() {
-        forwarding.withLock { forwarding in
-            guard forwarding == nil else { return }
-            let (heard, reader) = (delegate.stream(Self.heard), StreamReader(bound: 100))
-            reader.play()
-            heard.add(reader)
+        let heard = delegate.stream(Self.heard)
+        let reader = StreamReader(bound: 100, statistics: heard.remoteStatistics)
+        reader.play()
+        let isNew = forwarding.withLock { forwarding in
+            guard forwarding == nil else { return false }
             let thread = NativeThread("echo") { [self] in forward(reader) }
             forwarding = Forwarding(heard: heard, reader: reader, thread: thread)
+            return true
         }
+        if isNew { heard.add(reader) }
     }
 
     private func stopForwarding() {
