@@ -33,6 +33,7 @@ private let descriptor: Descriptor = {
     return Descriptor(raw: UnsafePointer(raw))
 }()
 
+/// What GStreamer looks up in the plugin's file (`GstPluginDesc`).
 @c(gst_plugin_mediagraph_get_desc)
 public func pluginDescriptor() -> UnsafePointer<GstPluginDesc> { descriptor.raw }
 

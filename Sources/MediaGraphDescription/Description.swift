@@ -18,11 +18,13 @@ import Foundation
 public struct Description: Sendable {
     /// What diagnostics call the text: its file, or "description".
     public let name: String
+    /// The text as it was written, with comments and variables.
     public let text: String
     /// What `${HERE}` is; `nil` for the current folder.
     let folder: String?
     private let source: SourceText
 
+    /// A description from text. `name` stands for the file in messages.
     public init(_ text: String, name: String = "description") { self.init(text, name: name, folder: nil) }
 
     init(_ text: String, name: String, folder: String?) {

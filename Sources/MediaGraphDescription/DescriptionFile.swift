@@ -14,6 +14,7 @@ extension Description {
         /// No text at all.
         case notText(path: String)
 
+        /// What went wrong with which file.
         public var description: String {
             switch self {
             case .notFound(let path): "there is no file \"\(path)\""

@@ -1,6 +1,7 @@
 extension Description {
     /// A variable that a description uses.
     public struct Variable: Sendable, Hashable {
+        /// The name, without `${` and `}`.
         public let name: String
         /// The default where it is first used, as written; `nil` when it must be given.
         public let defaultValue: String?

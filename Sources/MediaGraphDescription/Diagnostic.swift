@@ -1,5 +1,6 @@
 /// One thing that is wrong, or odd, in a description, and where.
 public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
+    /// How serious a problem is.
     public enum Severity: String, Sendable {
         /// The description won't run.
         case error
@@ -7,14 +8,18 @@ public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
         case warning
     }
 
+    /// How serious the problem is.
     public let severity: Severity
+    /// What is wrong, in one sentence.
     public let message: String
+    /// Where it is in the text.
     public let range: SourceRange
     /// What to do about it: `did you mean "videotestsrc"?`
     public let hint: String?
     /// The text of the line that `range` begins in.
     public let sourceLine: String
 
+    /// A problem at `range`. `hint` says what to write instead; `sourceLine` is the whole line, for the caret.
     public init(severity: Severity, message: String, range: SourceRange, hint: String? = nil, sourceLine: String) {
         self.severity = severity
         self.message = message
@@ -105,9 +110,11 @@ public struct DescriptionError: Error, Sendable, Hashable, CustomStringConvertib
     /// What is wrong, in the order of the text; never empty.
     public let diagnostics: [Diagnostic]
 
+    /// An error with these problems.
     public init(diagnostics: [Diagnostic]) {
         self.diagnostics = diagnostics
     }
 
+    /// All problems, one below the other.
     public var description: String { diagnostics.map(\.description).joined(separator: "\n") }
 }

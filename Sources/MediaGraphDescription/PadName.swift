@@ -13,6 +13,7 @@ public enum PadName {
         /// An escape of a character that stands for itself, or in lower case: two pad names would be one user.
         case notCanonical(String)
 
+        /// What is wrong with the name.
         public var description: String {
             switch self {
             case .badEscape(let text): "\"\(text)\" isn't \"_\" and two hexadecimal digits"

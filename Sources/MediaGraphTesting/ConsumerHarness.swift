@@ -13,6 +13,7 @@ public struct ConsumerHarness<Consumer: VideoConsumer> {
     /// The handler with the state that it has now.
     public private(set) var consumer: Consumer
 
+    /// Drives `consumer`, which the harness owns from now on.
     public init(_ consumer: Consumer) { self.consumer = consumer }
 
     /// The sender started or stopped.

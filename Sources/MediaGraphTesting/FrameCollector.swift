@@ -22,6 +22,7 @@ public final class FrameCollector: VideoConsumer, Sendable {
 
     private let state = Mutex(State())
 
+    /// A collector without frames.
     public init() {}
 
     /// The frames so far, in the order in which they came.
@@ -44,13 +45,16 @@ public final class FrameCollector: VideoConsumer, Sendable {
         return Array(received.prefix(count))
     }
 
+    /// Records the status.
     public func statusChanged(isOn: Bool) { update(streamIsOver: !isOn) { $0.statuses.append(isOn) } }
 
+    /// Records a copy of the frame.
     public func receive(_ frame: borrowing VideoFrame) throws {
         let copy = TestFrame(frame)
         update(streamIsOver: false) { $0.frames.append(copy) }
     }
 
+    /// Records the end of the stream.
     public func finish() throws { update(streamIsOver: true) { $0.isFinished = true } }
 
     private func update(streamIsOver: Bool, _ change: (inout State) -> Void) {

@@ -18,10 +18,12 @@ public final class FrameListSource: VideoSource {
         self.rate = rate
     }
 
+    /// Keeps the sender.
     public func initialize(sender: VideoSender, supported: [VideoCapability], suggested: VideoCapability?) {
         self.sender.withLock { $0 = sender }
     }
 
+    /// Starts a thread that sends the frames.
     public func startSend() throws {
         guard let sender = sender.withLock({ $0 }) else { return }
         thread.withLock { $0 = NativeThread("frame-list") { [self] in send(with: sender) } }
@@ -46,7 +48,9 @@ public final class FrameListSource: VideoSource {
         }
     }
 
+    /// Waits for the sending thread to end.
     public func stopSend() { thread.withLock { $0.take() }?.join() }
 
+    /// Releases the sender.
     public func uninitialize() { sender.withLock { $0 = nil } }
 }

@@ -8,6 +8,7 @@ import GStreamer
 /// For the handler alone there are `ProcessorHarness` and `ConsumerHarness`.
 public final class Harness {
     private let raw: UnsafeMutablePointer<GstHarness>
+    /// The element under test.
     public let element: Element
     /// Made for the first test that moves it: it has a thread.
     private lazy var clock = TestClock(Clock(taking: gst_harness_get_testclock(raw)))

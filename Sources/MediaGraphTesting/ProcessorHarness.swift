@@ -13,6 +13,7 @@ public struct ProcessorHarness<Processor: VideoProcessor> {
     /// The handler with the state that it has now.
     public private(set) var processor: Processor
 
+    /// Drives `processor`, which the harness owns from now on.
     public init(_ processor: Processor) { self.processor = processor }
 
     /// Gives the handler one frame, and the frame back as the handler left it.

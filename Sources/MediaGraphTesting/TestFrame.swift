@@ -7,6 +7,7 @@ public struct TestFrame: Sendable, Hashable {
     public let format: FrameFormat
     /// Pixels in a row.
     public let width: Int
+    /// Height in pixels.
     public let height: Int
     /// The planes, one behind the other, without padding.
     public private(set) var bytes: [UInt8]

@@ -4,9 +4,12 @@ import GStreamer
 public struct DeviceFormat: Sendable, Hashable, Codable {
     /// From the least to the greatest; both the same where there is one.
     public struct Span<Number: Sendable & Hashable & Codable & Comparable>: Sendable, Hashable, Codable {
+        /// The least value.
         public var least: Number
+        /// The greatest value.
         public var greatest: Number
 
+        /// The values from `least` to `greatest`, both included.
         public init(least: Number, greatest: Number) {
             self.least = least
             self.greatest = greatest
@@ -19,11 +22,13 @@ public struct DeviceFormat: Sendable, Hashable, Codable {
     public var names: [String]
     /// Pixels; of video only, as is the rate.
     public var widths: [Span<Int>]
+    /// Pixels; of video only.
     public var heights: [Span<Int>]
     /// Frames per second; 0 to 2147483647 where a device gives any, as screens do.
     public var frameRates: [Span<Double>]
     /// Samples per second; of sound only, as are the channels.
     public var sampleRates: [Span<Int>]
+    /// The numbers of channels; of sound only.
     public var channels: [Span<Int>]
 
     /// One alternative of a device's caps.

@@ -5,6 +5,7 @@ public struct DeviceList: Sendable {
     /// A `timeOut` for each sound server, X server and driver that hasn't answered: its devices aren't among these.
     public var unanswered: [MediaGraphError]
 
+    /// A list of devices, with the errors of what couldn't be asked.
     public init(devices: [MediaDevice], unanswered: [MediaGraphError]) {
         self.devices = devices
         self.unanswered = unanswered

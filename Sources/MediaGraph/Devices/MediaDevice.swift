@@ -1,5 +1,6 @@
 /// A device that a description can use: what `mediagraph devices` lists.
 public struct MediaDevice: Sendable, Hashable, Codable {
+    /// What a device does.
     public enum Kind: String, Sendable, Hashable, Codable, CaseIterable {
         case camera, microphone, speaker, screen
         /// What takes pictures: a virtual camera (v4l2loopback) that nobody writes to, or a card's connector. A virtual camera is a
@@ -10,6 +11,7 @@ public struct MediaDevice: Sendable, Hashable, Codable {
         public var label: String { self == .videoOutput ? "video output" : rawValue }
     }
 
+    /// What the device does.
     public var kind: Kind
     /// For people.
     public var name: String
@@ -26,6 +28,7 @@ public struct MediaDevice: Sendable, Hashable, Codable {
     /// The programs that have it open, as `name (process)`, where that can be seen.
     public var users: [String]
 
+    /// A device with these properties.
     public init(
         kind: Kind, name: String, path: String, text: String, isDefault: Bool?, isMonitor: Bool,
         formats: [DeviceFormat], users: [String]

@@ -1,34 +1,59 @@
 /// Everything that can go wrong in a node, a session or a graph, with what was expected and what came.
 /// <doc:Errors> lists each case, with what to do.
 public enum MediaGraphError: Error, Sendable, Hashable {
+    /// The call is out of order, or two settings rule each other out.
     case wrongUsage(Detail)
+    /// The node hasn't been initialised, or is gone.
     case uninitialized(Detail)
+    /// The name, the delegate, the share or the place at the node is taken.
     case alreadyInUse(Detail)
+    /// A value is impossible: a size, a length, an option, a memory mode.
     case invalidParameter(Detail)
+    /// Calls come faster than the declared rate.
     case tooFrequent(Detail)
+    /// One call brings more than the node takes.
     case tooMuchAtOnce(Detail)
+    /// The node can't do this format, file, mask or library.
     case unsupported(Detail)
+    /// The user's role or a permission forbids it.
     case notPermitted(Detail)
+    /// The session hasn't been joined, or has been left.
     case notInSession(Detail)
+    /// Nobody of that name is in the room.
     case noSuchUser(Detail)
+    /// There is no camera and no external video source.
     case noVideo(Detail)
+    /// The user doesn't share.
     case noShare(Detail)
+    /// There is no sound to do this with.
     case noAudio(Detail)
+    /// There is no such device.
     case noDevice(Detail)
+    /// Another program has opened the device.
     case deviceBusy(Detail)
+    /// The device was unplugged, or has stopped answering.
     case deviceGone(Detail)
+    /// Memory or a buffer pool is exhausted.
     case allocationFailed(Detail)
+    /// An element or a handler failed; `actual` is its message.
     case processingFailed(Detail)
+    /// The setting can't be changed while the graph runs.
     case lockedWhileRunning(Detail)
+    /// Nothing came in time, or a queue stayed full.
     case timeOut(Detail)
+    /// MediaGraph itself has a fault.
     case internalError(Detail)
 
     /// What the error is about, what would have been right, and what came.
     public struct Detail: Sendable, Hashable {
+        /// What the error is about: a node, an argument, a file.
         public var subject: String
+        /// What would have been right; empty where `actual` says all.
         public var expected: String
+        /// What came instead, or what happened.
         public var actual: String
 
+        /// Printed as `subject: expected …, got …`, or as `subject: actual` without `expected`.
         public init(_ subject: String, expected: String = "", actual: String = "") {
             self.subject = subject
             self.expected = expected
@@ -46,6 +71,7 @@ extension MediaGraphError: CustomStringConvertible {
             processingFailed, lockedWhileRunning, timeOut, internalError
     }
 
+    /// The error with this code.
     public init(_ code: Code, _ detail: Detail) {
         switch code {
         case .wrongUsage: self = .wrongUsage(detail)
@@ -98,9 +124,12 @@ extension MediaGraphError: CustomStringConvertible {
         }
     }
 
+    /// Which error it is, without its detail.
     public var code: Code { codeAndDetail.0 }
+    /// What the error is about, what was expected, and what came.
     public var detail: Detail { codeAndDetail.1 }
 
+    /// The detail as one sentence.
     public var description: String {
         let detail = detail
         var text = detail.subject

@@ -79,10 +79,13 @@ public final class OwnedAudioFrame: Sendable {
     private let buffer: KeptBuffer
     private let caps: Caps
     private let stream: StreamStart?
+    /// Sample format, rate and channels.
     public let info: AudioInfo
     /// Samples of each channel.
     public let frameCount: Int
+    /// When to play the first sample, as a timestamp in the stream's segment, which need not begin at 0.
     public let presentationTimestamp: ClockTime?
+    /// When to play the first sample, as running time of the graph.
     public let runningTime: ClockTime?
     /// The position in the medium.
     public let streamTime: ClockTime?

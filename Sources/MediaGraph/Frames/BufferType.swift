@@ -9,8 +9,10 @@ public enum BufferType: Int32, PropertyEnum {
     /// Access units of encoded video as they come: ``EncodedVideoFrame``.
     case encoded
 
+    /// The enumeration's name in GObject's type system.
     public static let typeName = "MediaGraphBufferType"
 
+    /// What the value means, for `inspect`.
     public var blurb: String {
         switch self {
         case .raw: "Raw pixels in system memory, in the pipe's format and resolution"

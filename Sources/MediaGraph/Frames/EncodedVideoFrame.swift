@@ -5,6 +5,7 @@ import GStreamer
 /// an owned one.
 public struct EncodedVideoFrame: ~Copyable, ~Escapable {
     private let source: UnsafePointer<MGVideoFrame>
+    /// The codec of the bytes.
     public let codec: VideoCodec
 
     /// Lives as long as `source`, which is the length of the call. `nil` for a codec that no pipe takes.
@@ -35,6 +36,7 @@ public struct EncodedVideoFrame: ~Copyable, ~Escapable {
     public var streamTime: ClockTime? { source.pointee.streamTime }
     /// When to decode it, where that is another time.
     public var decodingTimestamp: ClockTime? { source.pointee.decodingTimestamp }
+    /// How long the frame is shown; `nil` where the stream doesn't say.
     public var duration: ClockTime? { source.pointee.durationTime }
     /// The presentation timestamp as running time.
     public var runningTime: ClockTime? { source.pointee.runningTime }

@@ -12,7 +12,9 @@ public enum Flip: Int32, PropertyEnum {
     case y
     case xy
 
+    /// The enumeration's name in GObject's type system.
     public static let typeName = "MediaGraphFlip"
+    /// What the value means, for `inspect`.
     public var blurb: String {
         switch self {
         case .none: "Nothing"

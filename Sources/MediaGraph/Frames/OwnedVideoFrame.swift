@@ -10,8 +10,11 @@ public final class OwnedVideoFrame: Sendable {
     private let buffer: KeptBuffer
     private let caps: Caps
     private let stream: StreamStart?
+    /// Format, size, strides and colours, as the caps say.
     public let info: VideoInfo
+    /// The pixel format.
     public let format: VideoFormat
+    /// How far to turn the frame, clockwise, to show it upright.
     public let rotation: Rotation
     /// What to flip in it as it lies, before it is turned.
     public let flip: Flip
@@ -21,11 +24,14 @@ public final class OwnedVideoFrame: Sendable {
     /// The position in the medium: where a player's slider would stand.
     public var streamTime: ClockTime? { segment?.streamTime(of: presentationTimestamp) }
     private let segment: Segment?
+    /// When to show it, as running time of the graph.
     public let runningTime: ClockTime?
     /// Unix nanoseconds.
     public let captureTime: UInt64?
 
+    /// Width in pixels, as the frame lies in memory.
     public var width: Int { info.width }
+    /// Height in pixels, as the frame lies in memory.
     public var height: Int { info.height }
     /// Which stream it belongs to.
     public var streamID: String? { stream?.id }

@@ -27,11 +27,17 @@ public struct Resolution: Sendable, Hashable, RawRepresentable {
 
     /// As the stream is.
     public static let native = Resolution(lines: 0)
+    /// 90 lines.
     public static let p90 = Resolution(lines: 90)
+    /// 180 lines.
     public static let p180 = Resolution(lines: 180)
+    /// 360 lines.
     public static let p360 = Resolution(lines: 360)
+    /// 480 lines.
     public static let p480 = Resolution(lines: 480)
+    /// 720 lines.
     public static let p720 = Resolution(lines: 720)
+    /// 1080 lines.
     public static let p1080 = Resolution(lines: 1080)
 
     /// From a description: `native`, or a number of lines as in `480p`.
@@ -74,6 +80,8 @@ public struct Resolution: Sendable, Hashable, RawRepresentable {
 }
 
 extension Resolution: PropertyString {
+    /// What a description is told to write instead of text that is no resolution.
     public static var conversionFailure: String { "expected \(expected)" }
+    /// As descriptions write it: `native`, or the lines and `p`, as in `360p`.
     public var text: String { self == .native ? "native" : "\(rawValue)p" }
 }

@@ -6,6 +6,7 @@ public struct VideoPlane: ~Escapable {
     public let bytes: Span<UInt8>
     /// Pixels in a row (half of the frame's, rounded up, for subsampled chroma).
     public let width: Int
+    /// Rows (half of the frame's, rounded up, for subsampled chroma).
     public let height: Int
     /// Bytes from one row to the next.
     public let stride: Int
@@ -38,10 +39,15 @@ public struct VideoPlane: ~Escapable {
 
 /// One plane of a borrowed frame, for editing in place.
 public struct MutableVideoPlane: ~Copyable, ~Escapable {
+    /// All bytes from the first pixel to the last, padding between rows included.
     public var bytes: MutableSpan<UInt8>
+    /// Pixels in a row (half of the frame's, rounded up, for subsampled chroma).
     public let width: Int
+    /// Rows (half of the frame's, rounded up, for subsampled chroma).
     public let height: Int
+    /// Bytes from one row to the next.
     public let stride: Int
+    /// Bytes from one pixel to the next.
     public let pixelStride: Int
 
     @_lifetime(copy bytes)
@@ -54,6 +60,7 @@ public struct MutableVideoPlane: ~Copyable, ~Escapable {
         self.pixelStride = pixelStride
     }
 
+    /// Bytes of one row's pixels.
     @inlinable public var rowLength: Int { width * pixelStride }
 
     /// The pixels of one row, without padding.

@@ -179,6 +179,7 @@ final class WeakStreams: Sendable {
 
 /// A pipe's frames as they come. Reading ends with the graph: with its error when it failed.
 public struct FrameSequence<Frame: Sendable>: AsyncSequence, Sendable {
+    /// A frame that the pipe delivers.
     public typealias Element = Frame
 
     /// Tells the pipe when nobody can read any more.
@@ -196,8 +197,10 @@ public struct FrameSequence<Frame: Sendable>: AsyncSequence, Sendable {
 
     init(_ channel: FrameChannel<Frame>, graph: Graph) { reader = Reader(channel, graph) }
 
+    /// Reads the frames. One task reads a sequence.
     public func makeAsyncIterator() -> Iterator { Iterator(reader: reader) }
 
+    /// Reads the frames of a ``FrameSequence``.
     public struct Iterator: AsyncIteratorProtocol {
         private let reader: Reader
         fileprivate init(reader: Reader) { self.reader = reader }

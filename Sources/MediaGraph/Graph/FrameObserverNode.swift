@@ -3,7 +3,9 @@ import GStreamer
 
 /// A `frameobserver` of a graph.
 public struct FrameObserverNode: GraphNode {
+    /// The graph that the node belongs to.
     public let graph: Graph
+    /// The node's element.
     public let element: Element
 
     /// Gives the node its observer, at any time: it takes the place of the old one between two frames, and stays for the next

@@ -432,6 +432,7 @@ public final class Graph: Sendable {
 
     /// How far it is in stream time, where an element knows.
     public var position: ClockTime? { pipeline.position }
+    /// How long the graph's stream is; `nil` where that isn't known, as of live streams.
     public var duration: ClockTime? { pipeline.duration }
     /// The latency that its live elements add up to; `nil` when it isn't live.
     public var latency: ClockTime? { pipeline.latency.flatMap { $0.live ? $0.minimum : nil } }

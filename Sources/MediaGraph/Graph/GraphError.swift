@@ -19,6 +19,7 @@ public enum GraphError: Error, Sendable {
 }
 
 extension GraphError: CustomStringConvertible {
+    /// What happened, as the command line prints it.
     public var description: String {
         switch self {
         case .description(let error): error.description
@@ -36,9 +37,11 @@ extension GraphError: CustomStringConvertible {
 
 /// An error or a warning that an element posted.
 public struct ElementFailure: Error, Sendable, CustomStringConvertible {
-    /// The element's name, and the factory that made it.
+    /// The element's name.
     public let element: String
+    /// The element's factory; `nil` where the element has none.
     public let factory: String?
+    /// The error that the element posted.
     public let error: GLibError
     /// Details for developers.
     public let debug: String
@@ -94,6 +97,7 @@ public struct ElementFailure: Error, Sendable, CustomStringConvertible {
         return PlainMessage.isUninformative(lines.last) ? "" : lines.joined(separator: "\n")
     }
 
+    /// The element, its factory and the error.
     public var description: String {
         let source = factory.map { element.hasPrefix($0) ? element : "\(element) (\($0))" } ?? element
         let text =

@@ -10,8 +10,10 @@ public protocol GraphNode: Sendable {
 }
 
 extension GraphNode {
+    /// The element's name in its graph.
     public var name: String { element.name }
 
+    /// What the node has counted since it left READY.
     public var statistics: NodeCounts { NodeCounts(element) ?? NodeCounts() }
 
     /// Sets a property; throws when the node refuses (locked while running, out of range).
@@ -78,10 +80,13 @@ public struct NodeCounts: Sendable, Hashable {
 
 /// A `videosource` of a graph, or a stock `appsrc` that is used as one.
 public struct VideoSourceNode: GraphNode {
+    /// The graph that the node belongs to.
     public let graph: Graph
+    /// The node's element.
     public let element: Element
     var stock: StockSource? = nil
 
+    /// What the node has counted since it left READY.
     public var statistics: NodeCounts {
         stock.map { NodeCounts($0.gate.statistics.structure) } ?? NodeCounts(element) ?? .none
     }
@@ -98,7 +103,9 @@ public struct VideoSourceNode: GraphNode {
 
 /// A `preprocessor` of a graph.
 public struct PreprocessorNode: GraphNode {
+    /// The graph that the node belongs to.
     public let graph: Graph
+    /// The node's element.
     public let element: Element
 
     /// Gives the node its handler, at any time: it takes the place of the old one between two frames, and stays for the next
@@ -127,10 +134,13 @@ private struct ClosureProcessor: VideoProcessor {
 
 /// A `rawdatapipe` of a graph, or a stock `appsink` that is used as one.
 public struct RawDataPipeNode: GraphNode {
+    /// The graph that the node belongs to.
     public let graph: Graph
+    /// The node's element.
     public let element: Element
     var stock: StockPipe? = nil
 
+    /// What the node has counted since it left READY.
     public var statistics: NodeCounts {
         stock.map { NodeCounts($0.delivery.statistics.structure) } ?? NodeCounts(element) ?? .none
     }
@@ -235,6 +245,7 @@ extension Graph {
         return VideoSourceNode(graph: self, element: element, stock: try stock.source(element))
     }
 
+    /// The `preprocessor` of that name. Throws `noSuchNode` or `wrongKind`.
     public func preprocessor(_ name: String) throws(GraphError) -> PreprocessorNode {
         PreprocessorNode(graph: self, element: try node(name, "preprocessor"))
     }
@@ -253,6 +264,7 @@ extension Graph {
         return RawDataPipeNode(graph: self, element: element, stock: try stock.pipe(element))
     }
 
+    /// The `frameobserver` of that name. Throws `noSuchNode` or `wrongKind`.
     public func frameObserver(_ name: String) throws(GraphError) -> FrameObserverNode {
         FrameObserverNode(graph: self, element: try node(name, "frameobserver"))
     }

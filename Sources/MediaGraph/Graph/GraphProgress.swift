@@ -2,7 +2,9 @@ import GStreamer
 
 /// What one element of a graph has done so far.
 public struct ElementProgress: Sendable, Hashable {
+    /// The element's name.
     public let name: String
+    /// The element's factory, such as `rawdatapipe`.
     public let factory: String
     /// Whether it is one of MediaGraph's nodes; a stock sink knows its frames and drops only.
     public let isNode: Bool
@@ -10,8 +12,10 @@ public struct ElementProgress: Sendable, Hashable {
     public let unit: Unit
     /// Whether it is the last element of a branch.
     public let endsBranch: Bool
+    /// What the element has counted.
     public var counts: NodeCounts
 
+    /// What an element counts.
     public enum Unit: String, Sendable { case frames, buffers, blocks }
 }
 

@@ -2,8 +2,9 @@ import GStreamer
 
 /// Whose streams a session of a graph reads, whether they are there or not.
 public struct SessionSubscriptions: Sendable, Hashable {
-    /// The session's node, and its own user.
+    /// The session's node.
     public let node: String
+    /// The session's own user.
     public let user: String
     /// In the order of their names, each once.
     public let users: [String]

@@ -11,6 +11,7 @@ public struct MissingStream: Sendable, Hashable, CustomStringConvertible {
     /// What happened: `there is no audio stream: file gives video/x-raw, audioconvert0 takes audio/x-raw`.
     public let reason: String
 
+    /// Why the branch got no stream, and what becomes of it.
     public var description: String { "\(reason); the branch that starts at \(sink) ends empty" }
 }
 

@@ -3,7 +3,9 @@ import GStreamer
 
 /// A `sharesource` of a graph: what a user shares, with or without sound.
 public struct ShareSourceNode: GraphNode {
+    /// The graph that the node belongs to.
     public let graph: Graph
+    /// The node's element.
     public let element: Element
 
     /// What the picture's source has sent.
@@ -79,6 +81,7 @@ public struct ShareSourceNode: GraphNode {
     /// Starts the sources again after ``pause()``.
     public func resume() async throws(MediaGraphError) { try await setPaused(false) }
 
+    /// Whether the share is paused.
     public var isPaused: Bool { (try? element.property("paused", as: Bool.self)) ?? false }
 
     private func setPaused(_ isPaused: Bool) async throws(MediaGraphError) {
@@ -104,6 +107,7 @@ public struct ShareSourceNode: GraphNode {
 }
 
 extension Graph {
+    /// The `sharesource` of that name. Throws `noSuchNode` or `wrongKind`.
     public func shareSource(_ name: String) throws(GraphError) -> ShareSourceNode {
         ShareSourceNode(graph: self, element: try node(name, "sharesource"))
     }

@@ -4,6 +4,7 @@ import GStreamer
 public struct StarvedSink: Sendable, Hashable {
     /// The sink's name.
     public let sink: String
+    /// Why the sink has no data.
     public let cause: Cause
     /// Whether the graph plays nevertheless, as a live one does.
     public let isGraphPlaying: Bool
@@ -14,6 +15,7 @@ public struct StarvedSink: Sendable, Hashable {
         (self.sink, self.cause, self.isGraphPlaying, self.hasAsync) = (sink, cause, isGraphPlaying, hasAsync)
     }
 
+    /// Why a sink has no data.
     public enum Cause: Sendable, Hashable {
         /// A `valve` with `drop=true` is upstream.
         case closedValve(String)
@@ -38,7 +40,9 @@ public struct StarvedSink: Sendable, Hashable {
         case unknown
     }
 
+    /// An encoder that needs several frames before it outputs one.
     public struct Encoder: Sendable, Hashable {
+        /// The encoder's name.
         public let name: String
         /// The property setting that makes it output each frame at once, as descriptions write it.
         public let lowDelaySetting: String?

@@ -16,6 +16,7 @@ public enum StreamLoss: Sendable, Hashable, CustomStringConvertible {
     /// The streams ended before the graph's limit (``Graph/endAfter(frames:)``): fewer frames came in at this element.
     case fewerFrames(at: String, limit: UInt64)
 
+    /// What was lost, and where.
     public var description: String {
         switch self {
         case .undecodablePictures(let decoder, let count, let total):

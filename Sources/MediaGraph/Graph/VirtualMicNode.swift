@@ -3,7 +3,9 @@ import GStreamer
 
 /// A `virtualmic` of a graph.
 public struct VirtualMicNode: GraphNode {
+    /// The graph that the node belongs to.
     public let graph: Graph
+    /// The node's element.
     public let element: Element
 
     /// Gives the node its microphone, before the graph is started. The node holds it. With the node's `sink` linked it takes
@@ -30,6 +32,7 @@ public struct VirtualMicNode: GraphNode {
 }
 
 extension Graph {
+    /// The `virtualmic` of that name. Throws `noSuchNode` or `wrongKind`.
     public func virtualMic(_ name: String) throws(GraphError) -> VirtualMicNode {
         VirtualMicNode(graph: self, element: try node(name, "virtualmic"))
     }

@@ -6,7 +6,9 @@ import GStreamer
 /// Between its `src` and a device belongs a `queue`: GStreamer's audio sinks wait for the time of a silent block before they
 /// take the next, and a mix that waits with them hears its users too late.
 public struct VirtualSpeakerNode: GraphNode {
+    /// The graph that the node belongs to.
     public let graph: Graph
+    /// The node's element.
     public let element: Element
 
     /// Gives the node its handler, before the graph is started.

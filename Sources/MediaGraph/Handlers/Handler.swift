@@ -20,8 +20,10 @@ public protocol NamedHandler: SendableMetatype {
 }
 
 extension NamedHandler {
+    /// No options.
     public static var options: [HandlerOption] { [] }
 
+    /// Asks for the options that have no default, and refuses numbers out of an option's range.
     public static func validate(_ options: HandlerOptions) throws {
         for option in Self.options {
             if option.isRequired { _ = try options.string(option.name) }
@@ -32,9 +34,11 @@ extension NamedHandler {
 
 /// One option of a handler, as documented.
 public struct HandlerOption: Sendable, Hashable {
+    /// The option's name in `options=`.
     public let name: String
     /// As it would be written; empty when it must be given.
     public let defaultValue: String
+    /// What the option does, in one line.
     public let meaning: String
     /// A value for examples, where the default is none to show: `clip.y4m`. One with a `%` in it tells that a file's name
     /// stands for several: `shot-%03d.png`.
@@ -46,6 +50,7 @@ public struct HandlerOption: Sendable, Hashable {
     /// The numbers that the value may be; `nil` where it is no number, or the handler's own `validate` says more.
     public let range: ClosedRange<Double>?
 
+    /// An option; without a default it must be given.
     public init(
         _ name: String, default defaultValue: String = "", in range: ClosedRange<Double>? = nil, example: String = "",
         isOutput: Bool = false, isInput: Bool = false, _ meaning: String
@@ -59,6 +64,7 @@ public struct HandlerOption: Sendable, Hashable {
         self.range = range
     }
 
+    /// Whether the option must be given.
     public var isRequired: Bool { defaultValue.isEmpty }
 }
 
@@ -87,6 +93,7 @@ public protocol VideoProcessor: SendableMetatype {
 }
 
 extension VideoProcessor {
+    /// All formats that the node carries.
     public static var formats: [VideoFormat] { [] }
 }
 
@@ -124,17 +131,24 @@ public protocol VideoConsumer: SendableMetatype {
 }
 
 extension VideoConsumer {
+    /// No remark.
     public var remark: String? { nil }
+    /// All formats.
     public static var formats: [VideoFormat] { [] }
+    /// Does nothing.
     public mutating func statusChanged(isOn: Bool) {}
+    /// Throws `unsupported`.
     public mutating func receive(_ frame: borrowing VideoFrame) throws {
         throw MediaGraphError.doesNotTake(Self.self, .raw)
     }
+    /// Throws `unsupported`.
     public mutating func receive(_ frame: borrowing NativeVideoFrame) throws {
         throw MediaGraphError.doesNotTake(Self.self, .native)
     }
+    /// Throws `unsupported`.
     public mutating func receive(_ frame: borrowing EncodedVideoFrame) throws {
         throw MediaGraphError.doesNotTake(Self.self, .encoded)
     }
+    /// Does nothing.
     public mutating func finish() throws {}
 }

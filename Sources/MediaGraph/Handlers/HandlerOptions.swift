@@ -99,8 +99,10 @@ public final class HandlerOptions: Sendable {
         return value
     }
 
+    /// A text; `value` when it isn't given.
     public func string(_ key: String, default value: String) -> String { text(key) ?? value }
 
+    /// A whole number; `value` when it isn't given. Throws `invalidParameter` for text that is no number of `range`.
     public func int(_ key: String, in range: ClosedRange<Int>, default value: Int) throws(MediaGraphError) -> Int {
         guard let text = text(key) else { return value }
         guard let number = Int(text), range.contains(number) else {
@@ -109,6 +111,7 @@ public final class HandlerOptions: Sendable {
         return number
     }
 
+    /// A number; `value` when it isn't given. Throws `invalidParameter` for text that is no number of `range`.
     public func double(
         _ key: String, in range: ClosedRange<Double>, default value: Double
     ) throws(MediaGraphError) -> Double {
@@ -122,6 +125,8 @@ public final class HandlerOptions: Sendable {
     /// 1 rather than 1.0.
     private static func text(_ number: Double) -> String { Int(exactly: number).map(String.init) ?? "\(number)" }
 
+    /// `true`, `yes` or `1`, and `false`, `no` or `0`; `value` when it isn't given. Throws `invalidParameter` for
+    /// other text.
     public func bool(_ key: String, default value: Bool) throws(MediaGraphError) -> Bool {
         guard let text = text(key)?.lowercased() else { return value }
         switch text {

@@ -24,9 +24,13 @@ public final class HandlerRegistry: Sendable {
 
     /// One handler as `inspect` shows it.
     public struct Entry: Sendable {
+        /// Which node takes the handler.
         public let kind: Kind
+        /// The handler's name in `handler=`.
         public let name: String
+        /// What the handler does, in one line.
         public let summary: String
+        /// The options that the handler takes.
         public let options: [HandlerOption]
         /// The formats that it takes, best first; empty for all that its node carries, and where only a library knows.
         let formats: [VideoFormat]
@@ -40,6 +44,7 @@ public final class HandlerRegistry: Sendable {
         let validate: @Sendable (String) throws(MediaGraphError) -> Void
     }
 
+    /// The registry of this copy of the code, with the built-in handlers.
     public static let shared = HandlerRegistry()
 
     /// Handles of the libraries that have registered.

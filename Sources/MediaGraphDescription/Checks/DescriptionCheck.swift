@@ -11,6 +11,7 @@ public protocol DescriptionCheck: Sendable {
 }
 
 extension DescriptionCheck {
+    /// The problems of each element by itself.
     public func problems(among elements: [DescribedElement]) -> [Diagnostic] {
         elements.filter { $0.uriDirection == nil }.flatMap { problems(in: $0) }
     }
@@ -22,6 +23,7 @@ public struct DescribedElement: Sendable {
     public let factory: String
     /// The name that it was given.
     public let name: String?
+    /// The properties that the text sets, in the order of the text.
     public let properties: [DescribedProperty]
     /// Whether something is linked to a sink pad of it.
     public let isFed: Bool
@@ -95,6 +97,7 @@ extension ParsedProperty {
 
 /// A property of an element in a description.
 public struct DescribedProperty: Sendable {
+    /// The property's name.
     public let name: String
     /// The value as its type reads it: without the description's own quotes and backslashes. `nil` when an undefined
     /// variable is part of it.

@@ -2,11 +2,14 @@
 public struct SourceRange: Sendable, Hashable {
     /// The name that was given with the text: a file's path, or "description".
     public let file: String
+    /// The line, from 1.
     public let line: Int
+    /// The column, from 1.
     public let column: Int
     /// How many scalars it covers in its (first) line; 0 at the end of the text.
     public let length: Int
 
+    /// A range of one line; `line` and `column` count from 1.
     public init(file: String, line: Int, column: Int, length: Int) {
         self.file = file
         self.line = line

@@ -9,7 +9,9 @@ import GStreamer
 /// ```
 /// Any thread; all of it while the graph runs, too.
 public struct AlphaChannelNode: GraphNode {
+    /// The graph that the node belongs to.
     public let graph: Graph
+    /// The node's element.
     public let element: Element
 
     /// Whether the user may (canEnableAlphaChannelMode); in a session, by role and permission.
@@ -55,6 +57,7 @@ extension Element {
 }
 
 extension Graph {
+    /// The `alphachannel` of that name. Throws `noSuchNode` or `wrongKind`.
     public func alphaChannel(_ name: String) throws(GraphError) -> AlphaChannelNode {
         AlphaChannelNode(graph: self, element: try node(name, "alphachannel"))
     }

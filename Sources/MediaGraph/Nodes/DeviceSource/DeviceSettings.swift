@@ -9,8 +9,10 @@ public enum ReconnectPolicy: Int32, PropertyEnum {
     /// A black picture with a line of text at the stream's rate, or silence.
     case slate
 
+    /// The enumeration's name in GObject's type system.
     public static let typeName = "MediaGraphReconnectPolicy"
 
+    /// What the value means, for `inspect`.
     public var blurb: String {
         switch self {
         case .never: "The graph ends with an error that names the device"
@@ -24,7 +26,9 @@ public enum ReconnectPolicy: Int32, PropertyEnum {
 public enum DeviceKind: Int32, PropertyEnum {
     case camera, microphone, screen
 
+    /// The enumeration's name in GObject's type system.
     public static let typeName = "MediaGraphDeviceKind"
+    /// What the value means, for `inspect`.
     public var blurb: String { "The default \(nick)" }
 
     var kind: MediaDevice.Kind {

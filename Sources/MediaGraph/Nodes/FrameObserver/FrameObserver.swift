@@ -10,6 +10,7 @@ public struct FramePreference: Sendable, Hashable {
     /// Frames are mirrored first, left to right as they stand upright.
     public var appliesMirror: Bool
 
+    /// I420, neither rotated nor mirrored, unless told otherwise.
     public init(format: VideoFormat = .i420, appliesRotation: Bool = false, appliesMirror: Bool = false) {
         self.format = format
         self.appliesRotation = appliesRotation
@@ -29,7 +30,9 @@ public protocol ObservesFrames: SendableMetatype {
 }
 
 extension ObservesFrames {
+    /// I420, neither rotated nor mirrored.
     public var preference: FramePreference { FramePreference() }
+    /// Does nothing.
     public mutating func registered(_ registration: ObserverRegistration) {}
 }
 
@@ -80,7 +83,9 @@ final class ObserverTenure: Sendable {
 public enum FramePosition: Int32, PropertyEnum {
     case postCapture, preEncoder, preRenderer
 
+    /// The enumeration's name in GObject's type system.
     public static let typeName = "MediaGraphFramePosition"
+    /// The value's name in descriptions.
     public var nick: String {
         switch self {
         case .postCapture: "post-capture"
@@ -88,6 +93,7 @@ public enum FramePosition: Int32, PropertyEnum {
         case .preRenderer: "pre-renderer"
         }
     }
+    /// What the value means, for `inspect`.
     public var blurb: String {
         switch self {
         case .postCapture: "Local frames as they were captured"
@@ -101,8 +107,11 @@ public enum FramePosition: Int32, PropertyEnum {
 public enum ObserverMode: Int32, PropertyEnum {
     case readOnly, readWrite
 
+    /// The enumeration's name in GObject's type system.
     public static let typeName = "MediaGraphObserverMode"
+    /// The value's name in descriptions.
     public var nick: String { self == .readOnly ? "read-only" : "read-write" }
+    /// What the value means, for `inspect`.
     public var blurb: String {
         self == .readOnly ? "The observer only looks; the stream's buffers go by as they are" : "What it writes goes on"
     }

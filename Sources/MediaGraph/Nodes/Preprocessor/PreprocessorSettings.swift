@@ -4,7 +4,9 @@ import GStreamer
 public enum FailurePolicy: Int32, PropertyEnum {
     case stop, pass, drop
 
+    /// The enumeration's name in GObject's type system.
     public static let typeName = "MediaGraphFailurePolicy"
+    /// What the value means, for `inspect`.
     public var blurb: String {
         switch self {
         case .stop: "The graph ends with the handler's error"
@@ -18,7 +20,9 @@ public enum FailurePolicy: Int32, PropertyEnum {
 public enum LatePolicy: Int32, PropertyEnum {
     case pass, drop
 
+    /// The enumeration's name in GObject's type system.
     public static let typeName = "MediaGraphLatePolicy"
+    /// What the value means, for `inspect`.
     public var blurb: String {
         switch self {
         case .pass: "The frame goes on, late"

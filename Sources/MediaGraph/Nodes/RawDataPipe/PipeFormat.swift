@@ -4,6 +4,7 @@ import GStreamer
 public enum PipeFormat: Int32, PropertyEnum {
     case auto, i420, nv12, nv21, i422, bgra, rgba, argb, abgr, rgb24, bgr24, a420, yuv, rgb
 
+    /// The enumeration's name in GObject's type system.
     public static let typeName = "MediaGraphPixelFormat"
 
     /// What the pipe delivers; `nil` leaves it to the handler, or else it is I420.
@@ -24,6 +25,7 @@ public enum PipeFormat: Int32, PropertyEnum {
         }
     }
 
+    /// The value's name in descriptions.
     public var nick: String {
         switch self {
         case .auto: "auto"
@@ -36,6 +38,7 @@ public enum PipeFormat: Int32, PropertyEnum {
         }
     }
 
+    /// What the value means, for `inspect`.
     public var blurb: String {
         switch self {
         case .auto: "The first of the handler's formats, or I420 where it takes all, whatever comes in"

@@ -4,8 +4,10 @@ import GStreamer
 public enum BackPressure: Int32, PropertyEnum {
     case auto, block, dropOld, dropNew
 
+    /// The enumeration's name in GObject's type system.
     public static let typeName = "MediaGraphBackPressure"
 
+    /// The value's name in descriptions.
     public var nick: String {
         switch self {
         case .auto: "auto"
@@ -15,6 +17,7 @@ public enum BackPressure: Int32, PropertyEnum {
         }
     }
 
+    /// What the value means, for `inspect`.
     public var blurb: String {
         switch self {
         case .auto: "Drop old frames of a live stream, block any other"
@@ -46,8 +49,10 @@ enum OverflowPolicy: Int32, Sendable {
 public enum Synchronization: Int32, PropertyEnum {
     case auto, on, off
 
+    /// The enumeration's name in GObject's type system.
     public static let typeName = "MediaGraphSynchronization"
 
+    /// The value's name in descriptions.
     public var nick: String {
         switch self {
         case .auto: "auto"
@@ -56,6 +61,7 @@ public enum Synchronization: Int32, PropertyEnum {
         }
     }
 
+    /// What the value means, for `inspect`.
     public var blurb: String {
         switch self {
         case .auto: "As upstream is live or not"
@@ -69,8 +75,10 @@ public enum Synchronization: Int32, PropertyEnum {
 public enum DeliveryFailurePolicy: Int32, PropertyEnum {
     case stop, drop
 
+    /// The enumeration's name in GObject's type system.
     public static let typeName = "MediaGraphDeliveryFailurePolicy"
 
+    /// What the value means, for `inspect`.
     public var blurb: String {
         switch self {
         case .stop: "The graph ends with the error"

@@ -18,15 +18,19 @@ public protocol RawDataDelegate: AnyObject, Sendable {
 }
 
 extension RawDataDelegate {
+    /// Throws `unsupported`.
     public func received(_ frame: borrowing VideoFrame, from pipe: PipeIdentity) throws {
         throw MediaGraphError.doesNotTake(Self.self, .raw)
     }
+    /// Throws `unsupported`.
     public func received(_ frame: borrowing NativeVideoFrame, from pipe: PipeIdentity) throws {
         throw MediaGraphError.doesNotTake(Self.self, .native)
     }
+    /// Throws `unsupported`.
     public func received(_ frame: borrowing EncodedVideoFrame, from pipe: PipeIdentity) throws {
         throw MediaGraphError.doesNotTake(Self.self, .encoded)
     }
+    /// Does nothing.
     public func statusChanged(isOn: Bool, of pipe: PipeIdentity) {}
 }
 
@@ -39,6 +43,7 @@ public struct PipeIdentity: Sendable, Hashable {
     /// Whose stream it is; `nil` outside of a session.
     public let user: String?
 
+    /// What a pipe carries.
     public enum Kind: Sendable, Hashable {
         /// A camera, or any other stream.
         case video

@@ -28,7 +28,9 @@ public protocol AsyncShareSource: ShareSource {
 }
 
 extension AsyncShareSource {
+    /// Does nothing.
     public func shareSendStarted(sender: VideoSender) {}
+    /// Does nothing.
     public func shareSendStopped() {}
 }
 
@@ -47,6 +49,8 @@ public protocol AsyncShareAudioSource: ShareAudioSource {
 }
 
 extension AsyncShareAudioSource {
+    /// Does nothing.
     public func startSendAudio(sender: AudioSender) {}
+    /// Does nothing.
     public func stopSendAudio() {}
 }

@@ -7,6 +7,7 @@ public struct OutgoingFrame: ~Copyable, Sendable {
     private let caps: Caps
     /// What it will be sent as; its timestamp and rotation may still be set.
     public var timestamp: ClockTime?
+    /// How far to turn the frame, clockwise, to show it upright.
     public var rotation: Rotation
     private let description: FrameDescription
 
@@ -18,7 +19,9 @@ public struct OutgoingFrame: ~Copyable, Sendable {
         rotation = description.rotation
     }
 
+    /// Width in pixels.
     public var width: Int { description.width }
+    /// Height in pixels.
     public var height: Int { description.height }
 
     /// Maps the buffer for writing while `body` runs: planes with the strides that GStreamer gives them.

@@ -23,9 +23,13 @@ public protocol VideoSource: AnyObject, Sendable {
 }
 
 extension VideoSource {
+    /// None: the source says nothing about its sizes and rates.
     public var capabilities: [VideoCapability] { [] }
+    /// Does nothing.
     public func initialize(sender: VideoSender, supported: [VideoCapability], suggested: VideoCapability?) throws {}
+    /// Does nothing.
     public func propertyChange(supported: [VideoCapability], suggested: VideoCapability?) {}
+    /// Does nothing.
     public func uninitialize() {}
 }
 
@@ -40,6 +44,8 @@ public protocol AsyncVideoSource: VideoSource {
 }
 
 extension AsyncVideoSource {
+    /// Does nothing.
     public func startSend() {}
+    /// Does nothing.
     public func stopSend() {}
 }

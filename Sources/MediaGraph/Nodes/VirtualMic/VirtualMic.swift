@@ -18,7 +18,9 @@ public protocol VirtualMic: AnyObject, Sendable {
 }
 
 extension VirtualMic {
+    /// Does nothing.
     public func micInitialize(sender: AudioSender) throws {}
+    /// Does nothing.
     public func micUninitialize() {}
 }
 
@@ -33,6 +35,8 @@ public protocol AsyncVirtualMic: VirtualMic {
 }
 
 extension AsyncVirtualMic {
+    /// Does nothing.
     public func micStartSend() {}
+    /// Does nothing.
     public func micStopSend() {}
 }

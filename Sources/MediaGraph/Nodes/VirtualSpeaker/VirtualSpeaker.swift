@@ -24,11 +24,17 @@ public protocol VirtualSpeaker: SendableMetatype {
 }
 
 extension VirtualSpeaker {
+    /// Does nothing.
     public mutating func registered(_ registration: SpeakerRegistration) {}
+    /// Does nothing.
     public mutating func mixedAudioReceived(_ frame: borrowing AudioFrame) throws {}
+    /// Does nothing.
     public mutating func oneWayAudioReceived(_ frame: borrowing AudioFrame, user: SpeakerUser) throws {}
+    /// Does nothing.
     public mutating func sharedAudioReceived(_ frame: borrowing AudioFrame) throws {}
+    /// Does nothing.
     public mutating func statusChanged(isOn: Bool, of stream: SpeakerStream) {}
+    /// Does nothing.
     public mutating func finish() throws {}
 }
 
@@ -39,6 +45,7 @@ public struct SpeakerUser: Sendable, Hashable {
     /// From the stream's ID; `nil` outside of a session.
     public let room: String?
 
+    /// A user; `room` is `nil` outside of a session.
     public init(name: String, room: String? = nil) {
         self.name = name
         self.room = room
@@ -63,12 +70,15 @@ public enum SpeakerStream: Sendable, Hashable {
         }
     }
 
+    /// The user of a one-way stream; `nil` for the others.
     public var user: SpeakerUser? { if case .oneWay(let user) = self { user } else { nil } }
 }
 
 /// A block of audio that may be kept and sent to other tasks, with the stream that it is of.
 public struct SpeakerAudio: Sendable {
+    /// The stream that the block belongs to.
     public let stream: SpeakerStream
+    /// The block.
     public let frame: OwnedAudioFrame
 }
 
