@@ -5,7 +5,7 @@ public enum MediaGraphError: Error, Sendable, Hashable {
     case wrongUsage(Detail)
     /// The node hasn't been initialised, or is gone.
     case uninitialized(Detail)
-    /// The name, the delegate, the share or the place at the node is taken.
+    /// The name is taken, the delegate is already subscribed, somebody else shares, or the node has a handler.
     case alreadyInUse(Detail)
     /// A value is impossible: a size, a length, an option, a memory mode.
     case invalidParameter(Detail)
@@ -13,7 +13,7 @@ public enum MediaGraphError: Error, Sendable, Hashable {
     case tooFrequent(Detail)
     /// One call brings more than the node takes.
     case tooMuchAtOnce(Detail)
-    /// The node can't do this format, file, mask or library.
+    /// The node doesn't support this format, file, mask or library.
     case unsupported(Detail)
     /// The user's role or a permission forbids it.
     case notPermitted(Detail)
@@ -25,7 +25,7 @@ public enum MediaGraphError: Error, Sendable, Hashable {
     case noVideo(Detail)
     /// The user doesn't share.
     case noShare(Detail)
-    /// There is no sound to do this with.
+    /// There is no audio source.
     case noAudio(Detail)
     /// There is no such device.
     case noDevice(Detail)
@@ -41,7 +41,7 @@ public enum MediaGraphError: Error, Sendable, Hashable {
     case lockedWhileRunning(Detail)
     /// Nothing came in time, or a queue stayed full.
     case timeOut(Detail)
-    /// MediaGraph itself has a fault.
+    /// An internal error in MediaGraph.
     case internalError(Detail)
 
     /// What the error is about, what would have been right, and what came.

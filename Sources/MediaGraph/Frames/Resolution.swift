@@ -80,7 +80,7 @@ public struct Resolution: Sendable, Hashable, RawRepresentable {
 }
 
 extension Resolution: PropertyString {
-    /// What a description is told to write instead of text that is no resolution.
+    /// The error message for text that isn't a valid resolution.
     public static var conversionFailure: String { "expected \(expected)" }
     /// As descriptions write it: `native`, or the lines and `p`, as in `360p`.
     public var text: String { self == .native ? "native" : "\(rawValue)p" }

@@ -23,7 +23,7 @@ extension NamedHandler {
     /// No options.
     public static var options: [HandlerOption] { [] }
 
-    /// Asks for the options that have no default, and refuses numbers out of an option's range.
+    /// Throws if a required option is missing, or if a value isn't a number in the option's range.
     public static func validate(_ options: HandlerOptions) throws {
         for option in Self.options {
             if option.isRequired { _ = try options.string(option.name) }

@@ -47,21 +47,21 @@ public struct HandlerLibrary: ~Copyable {
         }
     }
 
-    /// Makes a source known by its name. Throws `alreadyInUse` for a name that is taken.
+    /// Registers a video source under its `name`. Throws `alreadyInUse` if the name is taken.
     public func add<S: VideoSource & NamedHandler>(_ type: S.Type) throws(MediaGraphError) { try add(.init(type)) }
-    /// Makes a pre-processor's handler known by its name. Throws `alreadyInUse` for a name that is taken.
+    /// Registers a video processor under its `name`. Throws `alreadyInUse` if the name is taken.
     public func add<P: VideoProcessor & NamedHandler>(_ type: P.Type) throws(MediaGraphError) { try add(.init(type)) }
-    /// Makes a pipe's handler known by its name. Throws `alreadyInUse` for a name that is taken.
+    /// Registers a video consumer under its `name`. Throws `alreadyInUse` if the name is taken.
     public func add<C: VideoConsumer & NamedHandler>(_ type: C.Type) throws(MediaGraphError) { try add(.init(type)) }
-    /// Makes an observer that only looks known by its name. Throws `alreadyInUse` for a name that is taken.
+    /// Registers a read-only frame observer under its `name`. Throws `alreadyInUse` if the name is taken.
     public func add<O: FrameObserver & NamedHandler>(_ type: O.Type) throws(MediaGraphError) { try add(.init(type)) }
-    /// Makes an observer that edits known by its name. Throws `alreadyInUse` for a name that is taken.
+    /// Registers a read-write frame observer under its `name`. Throws `alreadyInUse` if the name is taken.
     public func add<E: FrameEditor & NamedHandler>(_ type: E.Type) throws(MediaGraphError) { try add(.init(type)) }
-    /// Makes an editor of sound known by its name. Throws `alreadyInUse` for a name that is taken.
+    /// Registers an audio processor under its `name`. Throws `alreadyInUse` if the name is taken.
     public func add<P: AudioProcessor & NamedHandler>(_ type: P.Type) throws(MediaGraphError) { try add(.init(type)) }
-    /// Makes a microphone known by its name. Throws `alreadyInUse` for a name that is taken.
+    /// Registers a virtual microphone under its `name`. Throws `alreadyInUse` if the name is taken.
     public func add<M: VirtualMic & NamedHandler>(_ type: M.Type) throws(MediaGraphError) { try add(.init(type)) }
-    /// Makes a speaker's handler known by its name. Throws `alreadyInUse` for a name that is taken.
+    /// Registers a virtual speaker under its `name`. Throws `alreadyInUse` if the name is taken.
     public func add<S: VirtualSpeaker & NamedHandler>(_ type: S.Type) throws(MediaGraphError) { try add(.init(type)) }
 
     private func add(_ entry: HandlerRegistry.Entry) throws(MediaGraphError) {

@@ -99,10 +99,10 @@ public final class HandlerOptions: Sendable {
         return value
     }
 
-    /// A text; `value` when it isn't given.
+    /// The option's text, or `value` if the option isn't set.
     public func string(_ key: String, default value: String) -> String { text(key) ?? value }
 
-    /// A whole number; `value` when it isn't given. Throws `invalidParameter` for text that is no number of `range`.
+    /// A whole number, or `value` if the option isn't set. Throws `invalidParameter` for text that isn't a number in `range`.
     public func int(_ key: String, in range: ClosedRange<Int>, default value: Int) throws(MediaGraphError) -> Int {
         guard let text = text(key) else { return value }
         guard let number = Int(text), range.contains(number) else {
@@ -111,7 +111,7 @@ public final class HandlerOptions: Sendable {
         return number
     }
 
-    /// A number; `value` when it isn't given. Throws `invalidParameter` for text that is no number of `range`.
+    /// A number, or `value` if the option isn't set. Throws `invalidParameter` for text that isn't a number in `range`.
     public func double(
         _ key: String, in range: ClosedRange<Double>, default value: Double
     ) throws(MediaGraphError) -> Double {

@@ -104,7 +104,7 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
                     "user", of: Self.self, \.user, "The user's name in the room; if empty, the element's name"),
                 .setting(
                     "transport", of: Self.self, \.transport,
-                    "What carries the streams between users. "
+                    "Transport for the streams between users. "
                         + RoomTransportKind.all.map { "\($0.name): \($0.summary)" }.joined(separator: ". ")),
                 .setting(
                     "join", of: Self.self, \.joins, changes: .always,

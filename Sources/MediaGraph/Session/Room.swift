@@ -181,7 +181,7 @@ final class Room: Sendable {
     private func closeIfEmpty() {
         let left = state.withLock { state -> (transport: (any RoomTransport)?, streams: [RoomStream])? in
             guard state.members.isEmpty else { return nil }
-            // From now on the transport is ignored.
+            // The room uses this transport no longer.
             defer { (state.reach, state.sending) = (nil, []) }
             return (state.transport, state.streams(where: { _ in true }))
         }
@@ -242,11 +242,16 @@ extension Room: RoomTransportDelegate {
         for member in members { member.left(user) }
     }
 
-    func shareGrantIsLost() {
+    func shareGrantLost() {
         let transport = state.withLock { $0.transport }
         do throws(MediaGraphError) {
             try shareFloor.renew { (user) throws(MediaGraphError) in try transport?.requestShare(user) }
-        } catch { warn("\(error), and so is a user of this program; end one of the two shares") }
+        } catch {
+            guard error.code == .alreadyInUse else {
+                return warn("can't check whether another user is sharing: \(error)")
+            }
+            warn("\(error), and a user of this program still is; stop one of the two shares")
+        }
     }
 
     func warn(_ text: String) {

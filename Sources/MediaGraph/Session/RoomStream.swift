@@ -38,10 +38,10 @@ final class RoomStream: Sendable {
     let key: StreamKey
     /// `room/user/kind`.
     let id: String
-    /// What its readers elsewhere have got and lost.
+    /// Counts the frames that remote readers received and lost.
     let remoteStatistics = NodeStatistics()
     private let state: Mutex<State>
-    /// Held while `requested` is told the demand, so that what it is told last holds.
+    /// Held while `requested` is called with the demand, so that the last call has the current demand.
     private let demandTurn = Mutex(())
 
     /// Called on any thread; the demand with `demandTurn` held.
@@ -109,7 +109,7 @@ final class RoomStream: Sendable {
 
     // MARK: The publisher
 
-    /// The user is there and will send; without a publisher from elsewhere.
+    /// The user has joined and will send. `publisher` is `nil` for a remote user.
     func begin(_ publisher: StreamPublisher? = nil) {
         state.withLock { state in
             (state.isPublished, state.isOn, state.refusal) = (true, false, nil)

@@ -14,13 +14,13 @@ import Synchronization
 /// `setStatus(true)`, `send`. Check input first; `refuse`, `refuseBuffer` and `countLoss` report what can't be shown. Announce
 /// with `remoteStreamChanged` what a remote user sends, whether or not anybody here reads it.
 ///
-/// Calls come on any thread, streaming threads included: don't block there. `start`, `join`, `leave` and `stop` come one at a
-/// time, other calls also between them.
+/// The room calls these methods on any thread, including streaming threads, so they mustn't block. It calls `start`, `join`,
+/// `leave` and `stop` one at a time; other calls may overlap with them.
 protocol RoomTransport: AnyObject, Sendable {
     /// Once, before the first `join`. From here on the delegate may be called.
     func start()
-    /// Once, after the last local user has left. Calls of the delegate that are under way may still return after it; the room
-    /// ignores them.
+    /// Once, after the last local user has left. Don't call the delegate after this returns: the room can't tell this transport's
+    /// calls from those of the next one.
     func stop()
 
     /// A local user joins. Gives the names of the remote users, and whether this user was one of them until now. Throws
@@ -33,9 +33,9 @@ protocol RoomTransport: AnyObject, Sendable {
 
     /// A local user has started or stopped sending the stream.
     func streamChanged(_ key: StreamKey, isOn: Bool)
-    /// The highest resolution that a local reader of a remote user's stream wants; `nil` without readers. The user needn't be
-    /// there yet, and when they join, this is called again. One call at a time for each stream: the last one holds. Don't add or
-    /// remove a reader of the same stream in it.
+    /// The highest resolution that a local reader of a remote user's stream wants; `nil` when there are no readers. The room may
+    /// call this before the remote user joins, and calls it again when the user joins. Calls for one stream never overlap, and
+    /// the last one applies. Don't add or remove a reader of that stream from within this call.
     func setDemand(_ resolution: Resolution?, for key: StreamKey)
     /// Asks the sender of a remote user's stream for a key frame: local readers can show nothing before it.
     func requestKeyFrame(_ key: StreamKey)
@@ -43,7 +43,7 @@ protocol RoomTransport: AnyObject, Sendable {
     /// Asks whether a local user may share. Throws when the transport can't tell.
     ///
     /// The room decides one share at a time: until this returns, other local users who want to share wait. It may be called on
-    /// the thread that calls `shareGrantIsLost`.
+    /// the thread that calls `shareGrantLost`.
     func requestShare(_ user: String) throws(MediaGraphError) -> ShareDecision
 }
 
@@ -55,16 +55,17 @@ enum ShareDecision: Sendable {
     case sharedBy(String)
 }
 
-/// The room, as its transport sees it. Any thread; call it without a lock that a method of the `RoomTransport` takes. The same
-/// goes for `RoomStream`'s `add`, `remove`, `send` and `requestKeyFrame`, which call the transport back.
+/// The room, as its transport sees it. Its methods may be called on any thread. Don't hold a lock that a `RoomTransport` method
+/// also takes: the room may call the transport back. The same applies to `RoomStream`'s `add`, `remove`, `send` and
+/// `requestKeyFrame`.
 protocol RoomTransportDelegate: AnyObject, Sendable {
     func remoteJoined(_ user: String)
     /// Ends the user's streams too.
     func remoteLeft(_ user: String)
     /// A remote user has started or stopped sending the stream.
     func remoteStreamChanged(_ key: StreamKey, isOn: Bool)
-    /// What `requestShare` granted holds no longer: the room asks again for the local user who shares.
-    func shareGrantIsLost()
+    /// The transport has revoked the grant of `requestShare`. The room requests the share again for the local user.
+    func shareGrantLost()
     /// Warns the room's local users.
     func warn(_ text: String)
     /// A local user's stream to read, or a remote user's to write. The room forgets a stream that nobody holds.
@@ -88,7 +89,7 @@ struct RoomTransportKind: Sendable {
     static let processes = RoomTransportKind(
         name: "room",
         summary:
-            "programs of your account on this machine; nothing to install, no copies within a process",
+            "reaches other programs of your account on this machine; needs no installation",
         remedy: RoomDirectory.mend
     ) { (room, delegate) throws(MediaGraphError) in try RoomLink(room: room, delegate: delegate) }
 

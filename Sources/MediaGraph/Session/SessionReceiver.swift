@@ -25,6 +25,7 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
         var segment: Segment?
         /// Where the publisher has another clock.
         var follower: ClockFollower?
+        /// `runs` when the timing was announced; 0 announces it again.
         var run = 0
         var isOn = false
         /// What it has been told of that.
@@ -261,6 +262,8 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
     private func downstreamRefused() {
         guard let format = shown.format, !shown.isRefused else { return }
         shown.isRefused = true
+        // A segment doesn't arrive behind refused caps. A gap would, and a sink would wait for its time in another segment.
+        (shown.hasCaps, shown.segment, shown.run) = (false, nil, 0)
         warn(of: format.refusal)
     }
 

@@ -11,16 +11,17 @@ final class ShareFloor: Sendable {
         var streams: Set<StreamKind> = []
         /// What the transport granted, where there is one.
         var grant: (any AnyObject & Sendable)?
-        /// Why the transport said no. It isn't asked again until `end`, in nanoseconds, or until `remoteChanges` is another.
+        /// The transport's last refusal. It isn't asked again before `end` (monotonic time, in nanoseconds) unless `remoteChanges`
+        /// changes.
         var refusal: (error: MediaGraphError, end: UInt64, remoteChanges: UInt64)?
     }
 
-    /// How long the transport isn't asked again after a refusal: each frame of a share that is on hold would ask.
+    /// How long a refusal is kept, in nanoseconds, so that a waiting share doesn't ask the transport at every frame.
     fileprivate static let patience: UInt64 = 100_000_000
 
     private let state = Mutex(State())
-    /// Counts what may have ended a remote share. Not under the lock, which is held while the transport decides: it may hear of
-    /// such a change on the way.
+    /// Counts the changes that may have ended a remote share. Atomic, because the transport may report such a change while it
+    /// decides, when `state` is locked.
     private let remoteChanges = Atomic<UInt64>(0)
 
     /// Throws `alreadyInUse` while another user shares. `request` asks the transport while no local user shares; it gives `nil`
@@ -39,8 +40,8 @@ final class ShareFloor: Sendable {
         }
     }
 
-    /// What the transport granted to the local user who shares holds no longer, and is requested again. Throws where a remote user
-    /// shares by now.
+    /// Requests the share again after the transport has revoked its grant. Throws `alreadyInUse` if a remote user has started
+    /// sharing.
     func renew(
         _ request: (_ user: String) throws(MediaGraphError) -> ShareDecision?
     ) throws(MediaGraphError) {

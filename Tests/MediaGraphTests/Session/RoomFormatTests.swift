@@ -1,3 +1,4 @@
+import Foundation
 import GStreamer
 import TestSupport
 import Testing
@@ -76,5 +77,39 @@ import Testing
         await graph.stop()
         await listener.value
         #expect(warnings.all.count == 1 && warnings.all[0].contains("isn't sent to other processes"), "\(warnings.all)")
+    }
+
+    @Test("SE-4 a stream that has times only with a format that downstream rejects is shown once it has another")
+    func rejectedFormat() async throws {
+        let room = #function
+        let other = try OtherProcess(room: room)
+        let graph = try Graph(
+            "mediasession name=call room=\"\(room)\" user=alice  call.video_bob ! rawdatapipe name=pipe")
+        let frames = Log<Int>()
+        try graph.rawDataPipe("pipe").receive { frames.add($0.width) }
+        let key = StreamKey(user: "bob", kind: .camera)
+        try await graph.start()
+        #expect(try await other.greet(["bob"]))
+        #expect(try await other.isRead(key))
+        let caps = "video/x-raw,format=I420,width=16,height=16,framerate=30/1"
+        other.say(.caps(key, try #require(Caps(caps).flatMap(SharedCaps.init))))
+        // The pipe's queries promise to take this; it rejects the caps.
+        other.begin(key, "video/x-raw,format=NV12,width=1,height=1")
+        let call = try graph.element("call")
+        #expect(
+            try await eventually {
+                other.send(key, length: 384)
+                return NodeCounts(call)!.dropped >= 3
+            })
+        #expect(frames.all == [])
+        other.begin(key, caps)
+        #expect(
+            try await eventually {
+                other.send(key, length: 384)
+                return frames.all.count >= 3
+            })
+        #expect(Set(frames.all) == [16])
+        await graph.stop()
+        other.leave()
     }
 }

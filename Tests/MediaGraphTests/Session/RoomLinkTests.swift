@@ -25,7 +25,7 @@ import Testing
         let warnings = Log<String>()
         func warn(_ text: String) { warnings.add(text) }
         let shareLosses = Log<Bool>()
-        func shareGrantIsLost() { shareLosses.add(true) }
+        func shareGrantLost() { shareLosses.add(true) }
         func stream(_ key: StreamKey) -> RoomStream { bobs }
     }
 

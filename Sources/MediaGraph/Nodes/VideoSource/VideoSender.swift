@@ -25,7 +25,7 @@ public final class VideoSender: MediaSender, @unchecked Sendable {
         }
     }
 
-    /// The same with an array.
+    /// Sends the bytes of an array.
     @available(*, noasync, message: "blocks under back-pressure; send from a thread of your own")
     public func send(_ bytes: [UInt8], _ frame: FrameDescription) throws(MediaGraphError) {
         try send(bytes.span, frame)

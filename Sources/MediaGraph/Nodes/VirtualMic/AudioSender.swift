@@ -48,7 +48,7 @@ public final class AudioSender: MediaSender, @unchecked Sendable {
         }
     }
 
-    /// The same with an array.
+    /// Sends the samples of an array.
     @available(*, noasync, message: "blocks under back-pressure; send from a thread of your own")
     public func send(
         _ samples: [Int16], sampleRate: Int, channelCount: Int = 1, timestamp: ClockTime? = nil

@@ -15,6 +15,6 @@ public struct SessionAudioHelper: Sendable {
 }
 
 extension Session {
-    /// What the session does with sound.
+    /// Controls the session's audio.
     public var audioHelper: SessionAudioHelper { SessionAudioHelper(session: self) }
 }

@@ -20,7 +20,7 @@ public struct SessionContext: Sendable {
     public var allowsRawStreaming = false
     /// Whoever names the same room meets there.
     public var room: String
-    /// What carries the streams between the room's users, by name; as `transport` of `mediasession`.
+    /// The name of the transport that carries streams between the room's users: the `transport` property of `mediasession`.
     public var transport = Self.defaultTransport
     private static let defaultTransport = RoomTransportKind.processes.name
 
@@ -60,12 +60,12 @@ public struct SessionContext: Sendable {
     /// Whose memory raw video, sound and shares come in (videoRawdataMemoryMode and the like); `nil`: borrowed or owned as
     /// the one who takes them asks for it. A mode that contradicts a delegate is an error when that subscribes.
     public var videoMemoryMode: MemoryMode?
-    /// As `videoMemoryMode`, of sound.
+    /// Like `videoMemoryMode`, for audio.
     public var audioMemoryMode: MemoryMode?
-    /// As `videoMemoryMode`, of shares.
+    /// Like `videoMemoryMode`, for shares.
     public var shareMemoryMode: MemoryMode?
 
-    /// A context for this user of this room, and everything else by default.
+    /// Creates a context for a user in a room, with default values for all other settings.
     public init(user: String, room: String = "default") {
         self.user = user
         self.room = room
@@ -101,11 +101,12 @@ extension SessionContext {
     /// The session as a description: what comes and goes while it runs isn't in it.
     func description(joins: Bool = true) -> String {
         let mirror = mirrorMode == .previewOnly ? "" : " mirror=\(mirrorMode.nick)"
-        let way = transport == Self.defaultTransport ? "" : " transport=\(DescriptionText.inQuotes(transport))"
+        let transportSetting =
+            transport == Self.defaultTransport ? "" : " transport=\(DescriptionText.inQuotes(transport))"
         let rights = (role == .host ? " role=host" : "") + (allowsRawStreaming ? " raw-streaming=true" : "")
         var lines = [
             "mediasession name=session room=\(DescriptionText.inQuotes(room)) user=\(DescriptionText.inQuotes(user))"
-                + way + rights + mirror
+                + transportSetting + rights + mirror
                 + (joins ? "" : " join=false")
         ]
         if let video { lines.append(video) }

@@ -47,6 +47,6 @@ public struct SessionShareHelper: Sendable {
 }
 
 extension Session {
-    /// What the session does with shares.
+    /// Controls the session's shares.
     public var shareHelper: SessionShareHelper { SessionShareHelper(session: self) }
 }

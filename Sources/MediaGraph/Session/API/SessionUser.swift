@@ -2,7 +2,7 @@
 public struct SessionUser: Sendable, Hashable {
     /// The user's name in the room.
     public let name: String
-    /// The session through which the user is seen.
+    /// The session that this user was obtained from.
     public let session: Session
 
     /// Whether both are the same user of the same session.

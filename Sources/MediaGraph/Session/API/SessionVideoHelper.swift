@@ -38,6 +38,6 @@ public struct SessionVideoHelper: Sendable {
 }
 
 extension Session {
-    /// What the session does with video.
+    /// Controls the session's video.
     public var videoHelper: SessionVideoHelper { SessionVideoHelper(session: self) }
 }

@@ -113,7 +113,7 @@ final class RoomLink: RoomTransport {
         }
         place.socket.close()
         // At once, before somebody else takes them. One that can't be had is tried again.
-        defer { delegate.shareGrantIsLost() }
+        defer { delegate.shareGrantLost() }
         try claimNamesAgain()
         delegate.warn("the room's folder \(directory.path) was removed while in use; it has been recreated")
     }

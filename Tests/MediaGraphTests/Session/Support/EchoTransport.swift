@@ -96,7 +96,7 @@ final class EchoTransport: RoomTransport {
     }
 
     /// The cave forgets who shares.
-    func loseGrant() { delegate.shareGrantIsLost() }
+    func loseGrant() { delegate.shareGrantLost() }
 
     private func startForwarding() {
         let heard = delegate.stream(Self.heard)
