@@ -7,6 +7,8 @@ import Testing
 
 /// What a description's text becomes before GStreamer's parser sees it.
 @Suite struct ExpansionTests {
+    init() throws { try Nodes.register() }
+
     private func expand(_ text: String, _ variables: [String: String] = [:]) throws -> String {
         try Description(text).resolved(with: variables).text
     }
@@ -45,7 +47,6 @@ import Testing
             ("filesrc location=ximagesink.mkv ! fakesink name=ximagesink", false),
         ])
     func factories(text: String, isFound: Bool) throws {
-        try Nodes.register()
         #expect(Description(text).resolved().factories.contains("ximagesink") == isFound)
     }
 
