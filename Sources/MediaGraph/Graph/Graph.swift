@@ -439,8 +439,7 @@ public final class Graph: Sendable {
 }
 
 extension Graph {
-    /// What a graph is part of. A structure, because a bare closure that is read from behind a lock comes back wrapped once
-    /// more each time.
+    /// What a graph is part of. A structure: a bare closure read from behind a lock comes back wrapped once more.
     struct Listener: Sendable {
         /// Hears each event on the thread that posts it. It must be quick and must not block.
         var hear: @Sendable (GraphEvent) -> Void

@@ -42,6 +42,18 @@ import Testing
         return log
     }
 
+    /// A graph that runs and in which alice shares, and what is reported to its user.
+    private static func sharing(over transport: String) async throws -> (graph: Graph, reported: Log<String>) {
+        let graph = try Graph(
+            """
+            videotestsrc is-live=true ! call.share
+            mediasession name=call transport=\(transport) user=alice
+            """)
+        let reported = report(graph)
+        try await graph.start()
+        return (graph, reported)
+    }
+
     @Test("NW-1 a transport that the session doesn't know carries users, streams and what readers want")
     func echo() async throws {
         let made = Log<EchoTransport>()
@@ -83,13 +95,7 @@ import Testing
     @Test("NW-1 SH-1 a share waits while a remote user shares, as the transport says")
     func remoteShare() async throws {
         EchoTransport.register("echo-shares")
-        let graph = try Graph(
-            """
-            videotestsrc is-live=true ! call.share
-            mediasession name=call transport=echo-shares user=alice
-            """)
-        let reported = Self.report(graph)
-        try await graph.start()
+        let (graph, reported) = try await Self.sharing(over: "echo-shares")
         #expect(try await eventually { reported.all.contains("user \"echo\" is already sharing") }, "\(reported.all)")
         await graph.stop()
     }
@@ -98,13 +104,7 @@ import Testing
     func grantedShare() async throws {
         let made = Log<EchoTransport>()
         EchoTransport.register("echo-listens", grantsShares: true, adding: made)
-        let graph = try Graph(
-            """
-            videotestsrc is-live=true ! call.share
-            mediasession name=call transport=echo-listens user=alice
-            """)
-        let reported = Self.report(graph)
-        try await graph.start()
+        let (graph, reported) = try await Self.sharing(over: "echo-listens")
         #expect(try await eventually { reported.all.contains("alice's share on") }, "\(reported.all)")
         let transport = try #require(made.all.first)
         #expect(transport.shareCount == 1)
