@@ -45,10 +45,37 @@ let package = Package(
         .target(name: "X11", dependencies: ["CX11"]),
         .target(name: "MediaGraphDescription", dependencies: ["GStreamer"]),
         .target(
+            name: "MediaGraphCore", dependencies: ["CGStreamer", "CMediaGraphABI", "GStreamer"],
+            swiftSettings: lifetimes),
+        .target(
+            name: "MediaGraphHandlers", dependencies: ["GStreamer", "MediaGraphCore", "MediaGraphDescription"],
+            swiftSettings: lifetimes),
+        .target(
+            name: "MediaGraphElements",
+            dependencies: [
+                "CGStreamer", "CMediaGraphABI", "GStreamer", "MediaGraphCore", "MediaGraphDescription",
+                "MediaGraphHandlers", .product(name: "DequeModule", package: "swift-collections"),
+            ],
+            swiftSettings: lifetimes),
+        .target(
+            name: "MediaGraphDevices",
+            dependencies: [
+                "GStreamer", "LocalSockets", "MediaGraphCore", "MediaGraphDescription", "MediaGraphElements", "X11",
+            ],
+            swiftSettings: lifetimes),
+        .target(
+            name: "MediaGraphSession",
+            dependencies: ["GStreamer", "MediaGraphCore", "MediaGraphDescription", "MediaGraphElements"],
+            swiftSettings: lifetimes),
+        .target(
+            name: "MediaGraphRoomLink",
+            dependencies: ["GStreamer", "LocalSockets", "MediaGraphCore", "MediaGraphSession"], swiftSettings: lifetimes
+        ),
+        .target(
             name: "MediaGraph",
             dependencies: [
-                "CGStreamer", "CMediaGraphABI", "GStreamer", "LocalSockets", "MediaGraphDescription", "X11",
-                .product(name: "DequeModule", package: "swift-collections"),
+                "CMediaGraphABI", "GStreamer", "MediaGraphCore", "MediaGraphDescription", "MediaGraphDevices",
+                "MediaGraphElements", "MediaGraphHandlers", "MediaGraphRoomLink", "MediaGraphSession",
             ],
             swiftSettings: lifetimes
         ),
@@ -56,7 +83,8 @@ let package = Package(
         .executableTarget(
             name: "MediaGraphCLI",
             dependencies: [
-                "GStreamer", "MediaGraph", "X11", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "GStreamer", "MediaGraph", "MediaGraphRoomLink", "X11",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]
         ),
         .systemLibrary(name: "CGStreamerCheck", pkgConfig: "gstreamer-check-1.0"),
@@ -73,8 +101,9 @@ let package = Package(
         .testTarget(
             name: "MediaGraphTests",
             dependencies: [
-                "CGStreamer", "CMediaGraphABI", "GStreamer", "LocalSockets", "MediaGraph", "MediaGraphDescription",
-                "MediaGraphTesting", "TestSupport", "LeakProbe",
+                "CGStreamer", "CMediaGraphABI", "GStreamer", "LocalSockets", "MediaGraph", "MediaGraphCore",
+                "MediaGraphDescription", "MediaGraphDevices", "MediaGraphElements", "MediaGraphHandlers",
+                "MediaGraphRoomLink", "MediaGraphSession", "MediaGraphTesting", "TestSupport", "LeakProbe",
             ],
             exclude: isSanitized ? notSanitized : [],
             swiftSettings: lifetimes + unoptimized

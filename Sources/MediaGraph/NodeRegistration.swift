@@ -1,15 +1,16 @@
 import GStreamer
+import MediaGraphDescription
+import MediaGraphDevices
+import MediaGraphElements
+import MediaGraphRoomLink
+import MediaGraphSession
 import Synchronization
 
 /// The nodes as GStreamer elements of this process.
 public enum Nodes {
     private static let outcome = Mutex<Result<Void, RegistrationError>?>(nil)
 
-    static let all: [any (ElementImplementation & NodeTraits).Type] = [
-        VideoSourceElement.self, PreprocessorElement.self, AlphaChannelElement.self, RawDataPipeElement.self,
-        FrameObserverElement.self, VirtualSpeakerElement.self, VirtualMicElement.self, ShareSourceElement.self,
-        MediaSessionElement.self, DeviceSourceElement.self, UprightElement.self,
-    ]
+    static let all: [any NodeElement.Type] = ElementNodes.all + SessionNodes.all + DeviceNodes.all
 
     /// The nodes' names in descriptions.
     public static let factoryNames = all.map { $0.factoryName }
@@ -29,6 +30,7 @@ public enum Nodes {
 
     /// Makes the nodes features of a plugin file, from its `plugin_init`.
     public static func register(in plugin: Plugin?) throws(RegistrationError) {
+        RoomTransportKind.register(.processes)
         KnownNodes.register(all)
         for node in all { try ElementClass.register(node, in: plugin) }
     }

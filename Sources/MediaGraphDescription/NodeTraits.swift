@@ -21,6 +21,8 @@ package protocol NodeTraits: SendableMetatype {
     static var prerolls: Bool { get }
     /// What is missing when nothing is linked to the node, a mixer that sends nothing without input; `nil` for other nodes.
     static var lackOfInput: String? { get }
+    /// Checks of the node's own properties and pads.
+    static var checks: [any DescriptionCheck] { get }
 }
 
 extension NodeTraits {
@@ -30,6 +32,7 @@ extension NodeTraits {
     package static var userPads: [UserPad] { [] }
     package static var prerolls: Bool { true }
     package static var lackOfInput: String? { nil }
+    package static var checks: [any DescriptionCheck] { [] }
 }
 
 /// A handler that an element's property names.
@@ -61,6 +64,9 @@ package enum KnownNodes {
     }
 
     static var all: [any NodeTraits.Type] { state.withLock { $0.nodes } }
+
+    /// Of all nodes.
+    package static var checks: [any DescriptionCheck] { all.flatMap { $0.checks } }
 
     static func node(_ factory: String) -> (any NodeTraits.Type)? { state.withLock { $0.byFactory[factory] } }
 

@@ -1,3 +1,4 @@
+import GStreamer
 import Synchronization
 
 /// Those who read events as they happen: any number, each with all of them. Their streams end with it.

@@ -1,5 +1,7 @@
 import CMediaGraphABI
 import GStreamer
+import MediaGraphCore
+import MediaGraphElements
 import Synchronization
 
 /// From a pipe's streaming thread to a task: a bounded queue that suspends the task and, where the stream may wait, the

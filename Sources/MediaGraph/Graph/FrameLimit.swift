@@ -1,4 +1,6 @@
 import GStreamer
+import MediaGraphCore
+import MediaGraphElements
 
 /// An end after so many frames that hasn't come yet.
 struct FrameLimit: Sendable {
@@ -42,7 +44,7 @@ extension Graph {
         let sinks = pipeline.sinks
         let inBins = pipeline.allElements.filter { $0.isSink && !sinks.contains($0) }
         let all = sinks + inBins
-        let pipes = all.filter { $0.factoryName == RawDataPipeElement.factoryName }
+        let pipes = all.filter { $0.factoryName == NodeName.rawDataPipe }
         for element in pipes + all {
             // One that isn't linked yet is behind a demuxer, say, whose pads come with the data.
             let inputs = element.pads.filter { $0.direction == .sink }

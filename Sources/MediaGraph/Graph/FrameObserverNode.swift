@@ -1,5 +1,6 @@
 import CMediaGraphABI
 import GStreamer
+import MediaGraphCore
 
 /// A `frameobserver` of a graph.
 public struct FrameObserverNode: GraphNode {

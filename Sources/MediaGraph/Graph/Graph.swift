@@ -1,5 +1,10 @@
 import Dispatch
 import GStreamer
+import MediaGraphCore
+import MediaGraphDescription
+import MediaGraphDevices
+import MediaGraphElements
+import MediaGraphSession
 import Synchronization
 
 /// A media graph made from a description, to embed in a program.
@@ -63,7 +68,9 @@ public final class Graph: Sendable {
         // Elements connect while they are made.
         ScreenLosses.keepProcess(by: factories)
         // Not on the thread that lost it, which is an element's.
-        screenLosses = ScreenLosses { [control, screens] loss in control.async { screens.end(loss) } }
+        screenLosses = ScreenLosses { [control, screens] loss in
+            control.async { screens.end(loss, isShare: \.leadsOnlyToSessions) }
+        }
         do {
             pipeline = try ScreenLosses.inTurn(factories) { () throws(GLibError) in try Pipeline(parsing: text) }
         } catch {
@@ -357,7 +364,7 @@ public final class Graph: Sendable {
         case .buffering(let percent): tell(.buffering(percent: percent))
         case .element(let structure) where structure.name == StreamStatus.eventName:
             tell(.streamStatus(node: message.sourceName, isOn: structure["on"] ?? false))
-        case .element(let structure) where structure.name == AlphaChannelElement.announcement:
+        case .element(let structure) where structure.name == AlphaChannelMessage.name:
             tell(.alphaChannel(node: message.sourceName, isEnabled: structure["enabled"] ?? false))
         case .element(let structure):
             tell(

@@ -1,4 +1,7 @@
 import GStreamer
+import MediaGraphDescription
+import MediaGraphDevices
+import MediaGraphElements
 
 extension Graph {
     /// Every problem of a description that can be found without running it, with what the nodes know of their own

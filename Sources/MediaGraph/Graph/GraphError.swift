@@ -1,4 +1,8 @@
 import GStreamer
+import MediaGraphCore
+import MediaGraphDescription
+import MediaGraphDevices
+import MediaGraphElements
 
 /// Why a graph can't be made, or how it ended.
 public enum GraphError: Error, Sendable {

@@ -1,4 +1,6 @@
 import GStreamer
+import MediaGraphCore
+import MediaGraphElements
 
 extension Graph {
     /// Why a property mustn't be set in a running graph: the element would write a file that the graph reads, or that it

@@ -1,5 +1,7 @@
 import CMediaGraphABI
 import GStreamer
+import MediaGraphCore
+import MediaGraphElements
 
 /// A node of a graph as Swift sees it. It keeps its graph alive.
 public protocol GraphNode: Sendable {
@@ -88,7 +90,7 @@ public struct VideoSourceNode: GraphNode {
 
     /// What the node has counted since it left READY.
     public var statistics: NodeCounts {
-        stock.map { NodeCounts($0.gate.statistics.structure) } ?? NodeCounts(element) ?? .none
+        stock.map { NodeCounts($0.statistics) } ?? NodeCounts(element) ?? .none
     }
 
     /// Gives the node its source, before the graph is started. The node holds it.
@@ -142,7 +144,7 @@ public struct RawDataPipeNode: GraphNode {
 
     /// What the node has counted since it left READY.
     public var statistics: NodeCounts {
-        stock.map { NodeCounts($0.delivery.statistics.structure) } ?? NodeCounts(element) ?? .none
+        stock.map { NodeCounts($0.statistics) } ?? NodeCounts(element) ?? .none
     }
 
     /// Gives the pipe its handler, before the graph is started.
@@ -242,7 +244,9 @@ extension Graph {
         guard StockNodes.isSource(element) else {
             return VideoSourceNode(graph: self, element: try node(name, "videosource"))
         }
-        return VideoSourceNode(graph: self, element: element, stock: try stock.source(element))
+        return VideoSourceNode(
+            graph: self, element: element,
+            stock: try stockNode { () throws(StockNodeError) in try stock.source(element) })
     }
 
     /// The `preprocessor` of that name. Throws `noSuchNode` or `wrongKind`.
@@ -261,7 +265,9 @@ extension Graph {
         guard StockNodes.isPipe(element) else {
             return RawDataPipeNode(graph: self, element: try node(name, "rawdatapipe"))
         }
-        return RawDataPipeNode(graph: self, element: element, stock: try stock.pipe(element))
+        return RawDataPipeNode(
+            graph: self, element: element, stock: try stockNode { () throws(StockNodeError) in try stock.pipe(element) }
+        )
     }
 
     /// The `frameobserver` of that name. Throws `noSuchNode` or `wrongKind`.
@@ -275,6 +281,16 @@ extension Graph {
             throw .noSuchNode(name: name, known: pipeline.elements.map(\.name).sorted())
         }
         return element
+    }
+
+    private func stockNode<Node>(_ look: () throws(StockNodeError) -> Node) throws(GraphError) -> Node {
+        do throws(StockNodeError) { return try look() } catch {
+            switch error {
+            case .wrongKind(let name, let expected, let actual):
+                throw .wrongKind(name: name, expected: expected, actual: actual)
+            case .wrongUsage(let text): throw .wrongUsage(text)
+            }
+        }
     }
 
     func node(_ name: String, _ factory: String) throws(GraphError) -> Element {

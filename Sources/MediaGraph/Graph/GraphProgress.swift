@@ -1,4 +1,8 @@
 import GStreamer
+import MediaGraphCore
+import MediaGraphDevices
+import MediaGraphElements
+import MediaGraphSession
 
 /// What one element of a graph has done so far.
 public struct ElementProgress: Sendable, Hashable {
@@ -44,18 +48,17 @@ extension Graph {
     }
 
     private func endsBranch(_ node: Element, _ factory: String) -> Bool {
-        let ends = [RawDataPipeElement.factoryName, VirtualSpeakerElement.factoryName]
+        let ends = [NodeName.rawDataPipe, NodeName.virtualSpeaker]
         return ends.contains(factory) && node.staticPad("src")?.isLinked != true
     }
 
     private func unit(of node: Element, _ factory: String) -> ElementProgress.Unit {
         switch factory {
-        case VirtualSpeakerElement.factoryName, VirtualMicElement.factoryName: .blocks
+        case NodeName.virtualSpeaker, NodeName.virtualMic: .blocks
         // Pictures and sound together.
-        case MediaSessionElement.factoryName: .buffers
-        case DeviceSourceElement.factoryName:
-            ElementClass.implementation(of: node.element, as: DeviceSourceElement.self).mediaType == .audio
-                ? .blocks : .frames
+        case NodeName.mediaSession: .buffers
+        case NodeName.deviceSource:
+            node.givesSound ? .blocks : .frames
         default: .frames
         }
     }

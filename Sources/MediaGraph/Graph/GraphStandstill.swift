@@ -1,4 +1,6 @@
 import GStreamer
+import MediaGraphCore
+import MediaGraphDevices
 
 /// What is to be known of a graph that doesn't start or doesn't stop.
 extension Graph {
@@ -9,7 +11,7 @@ extension Graph {
     /// that doesn't return waits for one of these. Of what a `devicesource` opens only that is named. Any thread.
     public var elementsChangingState: [(name: String, factory: String?)] {
         let changing = pipeline.allElements.filter(\.isChangingState)
-        let deviceSources = changing.filter { $0.factoryName == DeviceSourceElement.factoryName }
+        let deviceSources = changing.filter { $0.factoryName == NodeName.deviceSource }
         let told = changing.filter { element in !element.ancestors.contains { deviceSources.contains($0) } }
         let bins = Set(told.compactMap(\.parent))
         return told.filter { !bins.contains($0) }.map { ($0.name, $0.factoryName) }

@@ -1,4 +1,7 @@
 import GStreamer
+import MediaGraphCore
+import MediaGraphDescription
+import MediaGraphSession
 
 /// Whose streams a session of a graph reads, whether they are there or not.
 public struct SessionSubscriptions: Sendable, Hashable {
@@ -13,10 +16,10 @@ public struct SessionSubscriptions: Sendable, Hashable {
 extension Graph {
     /// The sessions of the graph that read somebody, in the order of their names. Any thread.
     public var sessionSubscriptions: [SessionSubscriptions] {
-        let factory = MediaSessionElement.factoryName
+        let factory = NodeName.mediaSession
         return pipeline.allElements.filter { $0.factoryName == factory }.compactMap { element in
             let users = element.pads.filter { $0.direction == .source }.compactMap {
-                UserPad.user(of: $0.name, among: MediaSessionElement.userPads)
+                UserPad.user(of: $0.name, among: StreamKind.userPads)
             }
             guard !users.isEmpty else { return nil }
             let user = (try? element.property("user", as: String.self)) ?? ""

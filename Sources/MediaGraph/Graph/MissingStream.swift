@@ -1,5 +1,6 @@
 import Dispatch
 import GStreamer
+import MediaGraphDescription
 
 /// A stream that a link needs and the input lacks, such as the sound of a silent film. The branch behind the link ends empty; the
 /// rest of the graph goes on.

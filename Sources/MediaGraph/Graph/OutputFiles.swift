@@ -1,6 +1,8 @@
 import Foundation
 import GStreamer
 import Glibc
+import MediaGraphCore
+import MediaGraphHandlers
 import Synchronization
 
 /// The files that a graph's `filesink`s write, kept as they were until something is written.

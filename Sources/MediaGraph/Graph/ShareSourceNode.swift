@@ -1,5 +1,7 @@
 import CMediaGraphABI
 import GStreamer
+import MediaGraphCore
+import MediaGraphElements
 
 /// A `sharesource` of a graph: what a user shares, with or without sound.
 public struct ShareSourceNode: GraphNode {

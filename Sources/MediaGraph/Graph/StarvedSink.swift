@@ -1,4 +1,6 @@
 import GStreamer
+import MediaGraphCore
+import MediaGraphElements
 
 /// A sink that hasn't received any data, and why.
 public struct StarvedSink: Sendable, Hashable {
@@ -156,7 +158,7 @@ extension Graph {
 
     /// How many buffers the end of a branch has received; `nil` for an element that ends no branch.
     func delivered(to element: Element) -> UInt64? {
-        if element.factoryName == RawDataPipeElement.factoryName {
+        if element.factoryName == NodeName.rawDataPipe {
             return element.staticPad("src")?.isLinked == true ? nil : NodeCounts(element).map { $0.frames + $0.dropped }
         }
         return streamWatch.count(of: element)
@@ -286,7 +288,7 @@ private struct StarvationSearch {
     private func isHeld(_ element: Element) -> Bool {
         // Of a node that is a bin, the links lead to the elements inside.
         let node = graph.owner(of: element)
-        if node.factoryName == RawDataPipeElement.factoryName {
+        if node.factoryName == NodeName.rawDataPipe {
             return node.pads.contains { $0.direction == .sink && $0.isTaking }
         }
         return element.isSink && (graph.streamWatch.count(of: element) ?? 0) > 0 && element.state < .playing

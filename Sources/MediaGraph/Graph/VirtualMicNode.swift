@@ -1,5 +1,6 @@
 import CMediaGraphABI
 import GStreamer
+import MediaGraphCore
 
 /// A `virtualmic` of a graph.
 public struct VirtualMicNode: GraphNode {

@@ -1,5 +1,6 @@
 import CMediaGraphABI
 import GStreamer
+import MediaGraphCore
 
 /// A `virtualspeaker` of a graph.
 ///

@@ -1,5 +1,6 @@
 import Foundation
 import MediaGraph
+import MediaGraphRoomLink
 
 /// What is looked after, and what it lacks.
 struct Checkup: Encodable {

@@ -84,7 +84,7 @@ private struct RawVideoInput {
     var isAnyFormat = false
 
     /// Walks upstream as long as there is one way, through what leaves size and format as they are unless it is told otherwise.
-    init(of encoder: Int, _ context: CheckContext) {
+    package init(of encoder: Int, _ context: CheckContext) {
         var width: Structure?
         var format: Structure?
         for (link, source) in context.chain(into: encoder) {

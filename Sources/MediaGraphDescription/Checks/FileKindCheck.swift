@@ -133,7 +133,7 @@ private struct DescribedSource {
     /// Whether it gives more than one picture.
     let isEndless: Bool
 
-    init?(of element: Int, _ context: CheckContext) {
+    package init?(of element: Int, _ context: CheckContext) {
         let index = context.chain(into: element).reduce(element) { $1.source }
         guard context.links(into: index).isEmpty, let factory = context.factories[index],
             factory.classification.hasPrefix("Source/Video")

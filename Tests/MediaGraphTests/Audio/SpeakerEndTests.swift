@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
 
 /// When a live mix ends: as `audiomixer`'s does, with the last of those who are there.
 @Suite struct SpeakerEndTests {

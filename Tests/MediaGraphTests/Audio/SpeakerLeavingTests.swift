@@ -7,6 +7,8 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
+@testable import MediaGraphElements
 
 /// Users who leave in the worst moments.
 @Suite(.timeLimit(.minutes(10))) struct SpeakerLeavingTests {

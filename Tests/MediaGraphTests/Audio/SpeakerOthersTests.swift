@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
 
 /// What one user, one pad or one callback may do to the others, which is nothing.
 @Suite struct SpeakerOthersTests {

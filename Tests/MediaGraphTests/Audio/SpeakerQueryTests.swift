@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
 
 /// What a speaker answers to whoever asks upstream.
 @Suite struct SpeakerQueryTests {

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
 
 /// Streams that say themselves what they are, whatever pad they come in on.
 @Suite(.timeLimit(.minutes(10))) struct SpeakerRoutingTests {

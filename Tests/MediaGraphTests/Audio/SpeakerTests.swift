@@ -7,6 +7,7 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
 
 /// How a speaker behaves: users come and go, handlers are slow, edits, ends.
 @Suite struct SpeakerTests {

@@ -3,8 +3,6 @@ import GStreamer
 import TestSupport
 import Testing
 
-@testable import MediaGraph
-
 /// Caps that GStreamer takes, or refuses without a reason, in another program's words.
 @Suite struct CapsSuggestionTests {
     /// As a filter behind a source of its kind.

@@ -2,7 +2,6 @@ import GStreamer
 import TestSupport
 import Testing
 
-@testable import MediaGraph
 @testable import MediaGraphDescription
 
 /// Our lexer and parser against GStreamer's own.

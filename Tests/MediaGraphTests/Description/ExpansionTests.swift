@@ -3,6 +3,7 @@ import GStreamer
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
 @testable import MediaGraphDescription
 
 /// What a description's text becomes before GStreamer's parser sees it.

@@ -2,6 +2,7 @@ import GStreamer
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphElements
 
 /// Files whose name says another kind than what goes into them.
 @Suite struct FileKindTests {

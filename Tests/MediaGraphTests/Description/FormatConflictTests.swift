@@ -1,7 +1,6 @@
 import GStreamer
+import MediaGraph
 import Testing
-
-@testable import MediaGraph
 
 /// Why two pads have no format in common.
 @Suite struct FormatConflictTests {

@@ -3,8 +3,6 @@ import GStreamer
 import TestSupport
 import Testing
 
-@testable import MediaGraph
-
 /// Quotes and filters where they can't stand: each is told once, with what to write.
 @Suite struct MisplacedTextTests {
     @Test(

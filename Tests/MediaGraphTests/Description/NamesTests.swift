@@ -1,6 +1,5 @@
 import Testing
 
-@testable import MediaGraph
 @testable import MediaGraphDescription
 
 @Suite struct NamesTests {

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphDevices
 
 /// What is said of descriptions with sessions: users in pad names, pads that are taken, variables that hold spaces.
 @Suite struct SessionTextTests {

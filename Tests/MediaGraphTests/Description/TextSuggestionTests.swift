@@ -1,9 +1,8 @@
 import Foundation
 import GStreamer
+import MediaGraph
 import TestSupport
 import Testing
-
-@testable import MediaGraph
 
 /// Text that GStreamer takes and its author meant otherwise: each is told once, with what to write.
 @Suite struct TextSuggestionTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MediaGraph
+@testable import MediaGraphDevices
 
 @Suite struct ALSAStreamTests {
     @Test("DV-4 the kernel's list of sound cards gives each direction of each device, with the card's name")

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import MediaGraph
+@testable import MediaGraphDevices
 
 @Suite struct CameraIdentityTests {
     private let folder: TemporaryFolder

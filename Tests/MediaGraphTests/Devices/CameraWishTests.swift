@@ -1,7 +1,8 @@
 import GStreamer
 import Testing
 
-@testable import MediaGraph
+@testable import MediaGraphCore
+@testable import MediaGraphDevices
 
 /// Which of a camera's formats is taken.
 @Suite struct CameraWishTests {

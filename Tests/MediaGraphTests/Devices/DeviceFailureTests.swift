@@ -3,6 +3,8 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
+@testable import MediaGraphDevices
 
 /// What a graph says of stock elements whose device can't be had.
 @Suite struct DeviceFailureTests {

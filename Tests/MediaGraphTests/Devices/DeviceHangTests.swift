@@ -4,6 +4,8 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
+@testable import MediaGraphDevices
 
 /// `devicesource`: devices that never answer who opens or closes them.
 @Suite struct DeviceHangTests {

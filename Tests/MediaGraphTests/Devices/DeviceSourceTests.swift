@@ -4,6 +4,8 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
+@testable import MediaGraphDevices
 
 /// `devicesource`: devices that go, come back, say nothing, or were never there.
 @Suite struct DeviceSourceTests {

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
 
 /// Tasks that read a pipe's frames and stop reading.
 @Suite(.timeLimit(.minutes(10))) struct FrameReadingTests {

@@ -5,6 +5,8 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
+@testable import MediaGraphHandlers
 
 @Suite struct GraphTests {
     private static let counter =

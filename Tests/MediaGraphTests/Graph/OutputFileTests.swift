@@ -4,6 +4,8 @@ import Glibc
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
+@testable import MediaGraphHandlers
 
 /// What becomes of the files that a graph is to write.
 @Suite struct OutputFileTests {

@@ -4,6 +4,8 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
+@testable import MediaGraphElements
 
 /// A stock `appsink` that is looked up as a pipe.
 @Suite struct StockPipeTests {

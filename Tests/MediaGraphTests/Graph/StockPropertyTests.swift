@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
 
 /// What the properties of a stock `appsink` or `appsrc` mean once it is looked up as a node.
 @Suite struct StockPropertyTests {

@@ -4,6 +4,8 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
+@testable import MediaGraphElements
 
 /// A stock `appsrc` that is looked up as a source.
 @Suite struct StockSourceTests {

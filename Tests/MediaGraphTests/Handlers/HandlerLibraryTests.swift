@@ -1,7 +1,7 @@
 import CMediaGraphABI
 import Testing
 
-@testable import MediaGraph
+@testable import MediaGraphCore
 
 /// Libraries that don't keep to the C interface.
 @Suite struct HandlerLibraryTests {

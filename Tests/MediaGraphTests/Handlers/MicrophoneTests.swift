@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
 
 /// The handlers that a virtual microphone can be given by name.
 @Suite struct MicrophoneTests {

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
 
 /// What a check says of handlers and their options, without making one.
 @Suite struct OptionCheckTests {

@@ -2,7 +2,7 @@ import CMediaGraphABI
 import GStreamer
 import Testing
 
-@testable import MediaGraph
+@testable import MediaGraphCore
 
 @Suite struct OptionsTests {
     @Test(

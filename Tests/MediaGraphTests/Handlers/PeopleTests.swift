@@ -3,6 +3,8 @@ import MediaGraphTesting
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
+@testable import MediaGraphHandlers
 
 /// Handlers for people: background, blur, despill, and the watermark's clock.
 @Suite(.timeLimit(.minutes(10))) struct PeopleTests {

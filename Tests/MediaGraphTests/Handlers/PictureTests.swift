@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
 
 @Suite(.timeLimit(.minutes(10))) struct PictureTests {
     let folder: TemporaryFolder

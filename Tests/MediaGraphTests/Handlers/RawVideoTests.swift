@@ -5,6 +5,8 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
+@testable import MediaGraphHandlers
 
 /// Packed frames without a header, as the SDKs dump them.
 @Suite(.timeLimit(.minutes(10))) struct RawVideoTests {

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
 
 @Suite(.timeLimit(.minutes(10))) struct Y4MTests {
     let folder: TemporaryFolder

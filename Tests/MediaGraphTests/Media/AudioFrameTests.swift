@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @testable import GStreamer
-@testable import MediaGraph
+@testable import MediaGraphCore
 
 @Suite struct AudioFrameTests {
     private struct NoMemory: Error {}

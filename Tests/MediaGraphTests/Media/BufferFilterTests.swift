@@ -2,8 +2,6 @@ import GStreamer
 import TestSupport
 import Testing
 
-@testable import MediaGraph
-
 /// An element as a function on buffers, without anything around it.
 @Suite struct BufferFilterTests {
     init() { GStreamerRuntime.initialize() }

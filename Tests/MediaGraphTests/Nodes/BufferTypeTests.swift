@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
 
 /// `buffer-type`: buffers as they come.
 @Suite struct BufferTypeTests {

@@ -2,7 +2,7 @@ import GStreamer
 import TestSupport
 import Testing
 
-@testable import MediaGraph
+@testable import MediaGraphElements
 
 /// A sender with a clock of its own, and sound that is counted: what `ClockDrift` makes of it, in simulated time.
 private struct SimulatedSender {

@@ -4,6 +4,8 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
+@testable import MediaGraphHandlers
 
 /// Custom rendering: what the program gets, and what leaves `src`.
 @Suite struct CustomRenderTests {

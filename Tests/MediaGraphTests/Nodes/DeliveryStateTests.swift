@@ -2,7 +2,8 @@ import GStreamer
 import TestSupport
 import Testing
 
-@testable import MediaGraph
+@testable import MediaGraphCore
+@testable import MediaGraphElements
 
 /// The state machine of a pipe's subscription, alone.
 @Suite struct DeliveryStateTests {

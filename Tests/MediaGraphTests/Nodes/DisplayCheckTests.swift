@@ -2,6 +2,7 @@ import GStreamer
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphDevices
 
 /// What would end the program where there is no display.
 @Suite struct DisplayCheckTests {

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
 
 /// What every node owes as a GStreamer element.
 @Suite struct ElementTests {

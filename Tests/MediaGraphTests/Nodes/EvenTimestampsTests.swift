@@ -1,7 +1,7 @@
 import GStreamer
 import Testing
 
-@testable import MediaGraph
+@testable import MediaGraphElements
 
 /// Timestamps made from arrivals. Times are milliseconds unless they say otherwise.
 @Suite struct EvenTimestampsTests {

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
 
 /// A source whose `startSend` fails: its gate is closed again, and a later start is like a first one.
 @Suite struct FailingStartTests {

@@ -4,6 +4,8 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
+@testable import MediaGraphElements
 
 /// The element `frameobserver`: what it refuses, and how its observer changes while it runs.
 @Suite struct FrameObserverElementTests {

@@ -5,6 +5,8 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
+@testable import MediaGraphHandlers
 
 /// Format, rotation and mirror as an observer prefers them.
 @Suite struct FrameObserverPreferenceTests {

@@ -4,6 +4,8 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
+@testable import MediaGraphHandlers
 
 /// What an observer is shown by its mode, and what its verdicts do.
 @Suite struct FrameObserverTests {

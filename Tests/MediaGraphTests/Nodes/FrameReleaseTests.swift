@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
 
 /// What a frame's release callback may do: it runs wherever the last holder lets go, and never under a lock of ours.
 @Suite struct FrameReleaseTests {

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
 
 /// What `handler` and `options` say, and what the next run does, agree.
 @Suite struct HandlerPropertyTests {

@@ -5,6 +5,8 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
+@testable import MediaGraphHandlers
 
 /// A pre-processor's handler changes while data flows.
 @Suite struct HandlerSwapTests {

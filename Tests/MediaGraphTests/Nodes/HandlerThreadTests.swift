@@ -4,6 +4,8 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
+@testable import MediaGraphElements
 
 /// `handler` and `options` set from several threads, or while the node starts: what they read and what runs agree.
 @Suite struct HandlerThreadTests {

@@ -4,6 +4,8 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
+@testable import MediaGraphRoomLink
 
 /// What a stream's tags and its frames' own metas say about how the pictures lie.
 @Suite struct OrientationTests {

@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
 
 /// Delegates: subscribing, unsubscribing, and what they are told.
 @Suite struct PipeDelegateTests {

@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
 
 /// What a pipe's frames are, in each format: fields, keeping, turning.
 @Suite struct PipeFrameTests {

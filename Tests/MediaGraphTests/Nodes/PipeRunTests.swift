@@ -7,6 +7,8 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
+@testable import MediaGraphElements
 
 /// How a pipe's run begins, pauses and is refused.
 @Suite struct PipeRunTests {

@@ -3,6 +3,8 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
+@testable import MediaGraphHandlers
 
 /// What becomes of frames whose handler fails or is late.
 @Suite struct PreprocessorPolicyTests {

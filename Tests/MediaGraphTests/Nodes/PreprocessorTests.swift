@@ -3,6 +3,8 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
+@testable import MediaGraphHandlers
 
 @Suite struct PreprocessorTests {
     private static let caps = "video/x-raw,format=I420,width=16,height=4,framerate=30/1"

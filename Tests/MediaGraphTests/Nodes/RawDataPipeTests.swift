@@ -4,6 +4,9 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
+@testable import MediaGraphElements
+@testable import MediaGraphHandlers
 
 @Suite struct RawDataPipeTests {
     private func harness(_ configure: (Element) throws -> Void = { _ in }) throws -> Harness {

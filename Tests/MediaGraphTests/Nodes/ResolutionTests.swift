@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
 
 /// The sizes that pipes deliver, over many sizes and pixel aspects.
 @Suite struct ResolutionTests {

@@ -1,7 +1,8 @@
 import GStreamer
 import Testing
 
-@testable import MediaGraph
+@testable import MediaGraphCore
+@testable import MediaGraphElements
 
 extension Int: Queueable {
     public static var isBoundByTime: Bool { false }

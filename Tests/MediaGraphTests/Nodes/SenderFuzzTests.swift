@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
 
 /// Senders that do everything wrong, from several threads and tasks, while the graph starts, stops and flushes.
 ///

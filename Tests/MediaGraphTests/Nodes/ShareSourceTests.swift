@@ -4,6 +4,8 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
+@testable import MediaGraphElements
 
 /// `sharesource` by itself: when its sources are called, and what leaves its pads.
 @Suite struct ShareSourceTests {

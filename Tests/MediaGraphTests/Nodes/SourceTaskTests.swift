@@ -5,6 +5,8 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
+@testable import MediaGraphElements
 
 /// Sources that are tasks, and senders that suspend.
 @Suite struct SourceTaskTests {

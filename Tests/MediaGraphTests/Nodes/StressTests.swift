@@ -6,6 +6,8 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
+@testable import MediaGraphHandlers
 
 /// Changes of state, flushes and refusals at bad moments. Each ran into a deadlock or worse once.
 @Suite struct StressTests {

@@ -4,6 +4,8 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
+@testable import MediaGraphElements
 
 /// What senders may count on beyond the gate: capabilities, back-pressure, timestamps, rotation, tasks, zero-copy.
 @Suite struct VideoSourceSendingTests {

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
 
 /// A `videosource` as a GStreamer source: its events, its end, its refusals.
 @Suite struct VideoSourceStreamTests {

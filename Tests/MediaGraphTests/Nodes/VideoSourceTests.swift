@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
 
 @Suite struct VideoSourceTests {
     /// A graph of one source, named `src`, with its recorder attached.

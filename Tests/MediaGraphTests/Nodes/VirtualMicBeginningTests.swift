@@ -3,8 +3,6 @@ import MediaGraphTesting
 import TestSupport
 import Testing
 
-@testable import MediaGraph
-
 /// The first blocks of live sound that nobody stamped: held back until where they belong is known.
 @Suite struct VirtualMicBeginningTests {
     private func block(_ index: Int) -> [Int16] { [Int16](repeating: Int16(index + 1), count: 480) }

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
 
 /// A virtual microphone with a device at its `sink`.
 @Suite struct VirtualMicDeviceTests {

@@ -4,7 +4,7 @@ import MediaGraphTesting
 import TestSupport
 import Testing
 
-@testable import MediaGraph
+@testable import MediaGraphElements
 
 /// A microphone whose clock isn't the graph's, through the whole node, in simulated time.
 @Suite struct VirtualMicDriftTests {

@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import MediaGraph
+@testable import MediaGraphElements
 
 /// Sound whose time is over when it comes, from who says what its time is.
 @Suite struct VirtualMicLateTests {

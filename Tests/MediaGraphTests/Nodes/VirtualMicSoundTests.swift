@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
 
 /// What ears would check of a virtual microphone, measured.
 @Suite struct VirtualMicSoundTests {

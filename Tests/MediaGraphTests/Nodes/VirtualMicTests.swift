@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
 
 /// A virtual microphone's lifecycle, and everything that it refuses.
 @Suite struct VirtualMicTests {

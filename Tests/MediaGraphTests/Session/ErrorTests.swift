@@ -1,8 +1,9 @@
 import Foundation
+import MediaGraph
 import TestSupport
 import Testing
 
-@testable import MediaGraph
+@testable import MediaGraphCore
 
 /// Errors as they are documented, and as they come.
 @Suite(.timeLimit(.minutes(10))) struct ErrorTests {

@@ -4,6 +4,8 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
+@testable import MediaGraphHandlers
 
 /// What one user's consumer or stream does to the others: nothing.
 @Suite struct IsolationTests {

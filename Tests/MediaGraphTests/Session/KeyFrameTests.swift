@@ -3,6 +3,8 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphRoomLink
+@testable import MediaGraphSession
 
 /// Encoded streams: whoever can show nothing gets a key frame from an encoder that would send none by itself.
 @Suite struct KeyFrameTests {

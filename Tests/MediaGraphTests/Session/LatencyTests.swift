@@ -4,6 +4,9 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
+@testable import MediaGraphElements
+@testable import MediaGraphSession
 
 /// Frames that wait because the graph's latency makes them wait: none of them is lost.
 @Suite struct LatencyTests {

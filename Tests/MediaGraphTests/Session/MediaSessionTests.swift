@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
 
 /// Sessions in graphs: users of one description and of several graphs.
 @Suite struct MediaSessionTests {

@@ -2,7 +2,9 @@ import Foundation
 import GStreamer
 import Testing
 
-@testable import MediaGraph
+@testable import MediaGraphCore
+@testable import MediaGraphRoomLink
+@testable import MediaGraphSession
 
 @Suite struct PeerMessageTests {
     init() { GStreamerRuntime.initialize() }

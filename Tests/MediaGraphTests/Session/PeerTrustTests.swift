@@ -6,6 +6,9 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
+@testable import MediaGraphRoomLink
+@testable import MediaGraphSession
 
 /// What another process of the room says is checked before it is believed: it may be of any quality, or of somebody else.
 @Suite struct PeerTrustTests {

@@ -3,6 +3,9 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
+@testable import MediaGraphRoomLink
+@testable import MediaGraphSession
 
 /// What becomes of a user's stream when the user's own graph changes.
 @Suite struct PublisherChangesTests {
@@ -18,7 +21,7 @@ import Testing
                     caps=video/x-raw,format=I420,width=16,height=16,framerate=30/1 ! call.camera
                 """)
         let source = try #require(bob.element(named: "s").flatMap(AppSource.init(wrapping:)))
-        let meeting = Room.named(room)
+        let meeting = Room.named(room, over: .processes)
         let stream = meeting.stream(StreamKey(user: "bob", kind: .camera))
         let reader = StreamReader(bound: 2)
         reader.play()
@@ -45,7 +48,7 @@ import Testing
     @Test("SE-1 a status that came while a stream's format was refused is reported with a format that isn't")
     func statusAfterRefusal() async throws {
         let room = #function
-        let meeting = Room.named(room)
+        let meeting = Room.named(room, over: .processes)
         let stream = meeting.stream(StreamKey(user: "bob", kind: .camera))
         let graph = try Graph(
             "mediasession name=call room=\"\(room)\" user=alice  call.video_bob ! rawdatapipe name=pipe")

@@ -4,6 +4,9 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
+@testable import MediaGraphRoomLink
+@testable import MediaGraphSession
 
 /// How large frames come out of a session: as large as those behind it want them, scaled once for all.
 @Suite struct ResolutionDemandTests {
@@ -14,7 +17,7 @@ import Testing
         let graph: Graph
         let source = RecordingSource()
         let room: String
-        var stream: RoomStream { Room.named(room).stream(StreamKey(user: "bob", kind: .camera)) }
+        var stream: RoomStream { Room.named(room, over: .processes).stream(StreamKey(user: "bob", kind: .camera)) }
 
         /// Whatever `beside` is reads the very frames, outside of the session.
         init(_ room: String, beside: String = "fakesink async=false") throws {

@@ -4,6 +4,8 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphRoomLink
+@testable import MediaGraphSession
 
 /// What streams between processes say of themselves.
 @Suite struct RoomFormatTests {
@@ -63,7 +65,7 @@ import Testing
         link.start()
         _ = try link.join("alice")
         #expect(waitUntil { other.users.all == ["bob"] })
-        let sent = Room.named(room).stream(other.bobs.key)
+        let sent = Room.named(room, over: .processes).stream(other.bobs.key)
         for _ in 0..<3 {
             let reader = StreamReader(bound: 2)
             other.bobs.add(reader)

@@ -6,6 +6,9 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
+@testable import MediaGraphRoomLink
+@testable import MediaGraphSession
 
 /// What crosses between processes, by a room's link that stands for the other process.
 @Suite struct RoomLinkTests {
@@ -44,7 +47,7 @@ import Testing
         _ = try link.join("alice")
         #expect(waitUntil { other.users.all == ["bob"] })
         let key = other.bobs.key
-        let sent = Room.named(room).stream(key)
+        let sent = Room.named(room, over: .processes).stream(key)
         let readers = (0..<2).map { _ in StreamReader(bound: 2) }
         /// What a reader gets, once it is `lines` high.
         func isRead(_ lines: Int, by reader: StreamReader) -> Bool {
@@ -113,7 +116,7 @@ import Testing
         others[0].isStuck.store(true, ordering: .releasing)
         for state in [State.paused, .playing] { graph.pipeline.setState(state) }
         _ = marks(readers[1]) { !$0.isEmpty }
-        let statistics = Room.named(room).stream(others[0].bobs.key).remoteStatistics
+        let statistics = Room.named(room, over: .processes).stream(others[0].bobs.key).remoteStatistics
         let all = marks(readers[1]) { _ in statistics.dropped.load(ordering: .relaxed) >= 5 }
         #expect(!all.contains(true))
         others[0].isStuck.store(false, ordering: .releasing)
@@ -178,7 +181,7 @@ import Testing
         #expect(kept.allSatisfy { $0.1.count == 64 * 48 })
         others[0].bobs.remove(readers[0])
         links[0].setDemand(others[0].bobs.demand, for: key)
-        let sent = Room.named(room).stream(key)
+        let sent = Room.named(room, over: .processes).stream(key)
         var count = 0
         #expect(
             Self.sends(source) {

@@ -5,6 +5,9 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
+@testable import MediaGraphRoomLink
+@testable import MediaGraphSession
 
 /// A room and its streams by themselves.
 @Suite struct RoomTests {
@@ -24,7 +27,7 @@ import Testing
 
     @Test("SE-1 users hear of each other's coming and going, whoever was first")
     func comingAndGoing() throws {
-        let room = Room.named("coming and going")
+        let room = Room.named("coming and going", over: .processes)
         let (alice, bob, carol) = (Member("alice"), Member("bob"), Member("carol"))
         try room.join(alice)
         try room.join(bob)
@@ -39,7 +42,7 @@ import Testing
 
     @Test("SE-1 all hear of who sends what, those who come later too")
     func streams() throws {
-        let room = Room.named("streams")
+        let room = Room.named("streams", over: .processes)
         let (alice, bob, carol) = (Member("alice"), Member("bob"), Member("carol"))
         try room.join(alice)
         try room.join(bob)
@@ -53,7 +56,7 @@ import Testing
 
     @Test("SE-1 two users of one name are one too many, and the second's leaving isn't the first's")
     func sameName() throws {
-        let room = Room.named("same name")
+        let room = Room.named("same name", over: .processes)
         let (first, second) = (Member("alice"), Member("alice"))
         try room.join(first)
         #expect(
@@ -67,9 +70,9 @@ import Testing
 
     @Test("SE-3 a room is the same for all who name it, and gone with the last of them")
     func lifetime() throws {
-        var room: Room? = Room.named("lifetime")
-        #expect(Room.named("lifetime") === room)
-        #expect(Room.named("another") !== room)
+        var room: Room? = Room.named("lifetime", over: .processes)
+        #expect(Room.named("lifetime", over: .processes) === room)
+        #expect(Room.named("another", over: .processes) !== room)
         weak let watched = room
         room = nil
         #expect(watched == nil)
@@ -78,7 +81,7 @@ import Testing
     @Test("SE-3 users of one process who come at once share one link to the others, which goes with the last of them")
     func together() throws {
         for round in 0..<20 {
-            let room = Room.named("\(#function) \(round)")
+            let room = Room.named("\(#function) \(round)", over: .processes)
             let directory = RoomDirectory(room: room.name)
             let members = (0..<8).map { Member("user \($0)") }
             let threads = members.map { member in
@@ -93,7 +96,7 @@ import Testing
 
     @Test("SE-1 a name is free for other processes as soon as its user has left")
     func rejoin() throws {
-        let room = Room.named(#function)
+        let room = Room.named(#function, over: .processes)
         let (alice, bob) = (Member("alice"), Member("bob"))
         try room.join(bob)
         let threads = (0..<4).map { _ in
@@ -113,7 +116,7 @@ import Testing
 
     @Test("SE-1 a room keeps no stream that nobody reads or sends")
     func unused() {
-        let room = Room.named(#function)
+        let room = Room.named(#function, over: .processes)
         let key = StreamKey(user: "bob", kind: .camera)
         var stream: RoomStream? = room.stream(key)
         #expect(room.stream(key) === stream)

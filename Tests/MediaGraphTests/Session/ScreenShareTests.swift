@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
 
 /// A real screen, shared by one user and read by another.
 @Suite struct ScreenShareTests {

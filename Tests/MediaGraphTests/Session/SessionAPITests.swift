@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
 
 /// Sessions as a Swift program has them.
 @Suite(.timeLimit(.minutes(10))) struct SessionAPITests {

@@ -4,6 +4,8 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
+@testable import MediaGraphSession
 
 /// The alpha channel of what a session's user sends.
 @Suite(.timeLimit(.minutes(10))) struct SessionAlphaTests {

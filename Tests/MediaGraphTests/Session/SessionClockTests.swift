@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphSession
 
 /// A user's stream in a graph with another clock, or another base time, than its publisher's.
 @Suite struct SessionClockTests {

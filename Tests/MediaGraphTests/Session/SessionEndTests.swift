@@ -4,6 +4,8 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
+@testable import MediaGraphElements
 
 /// What ends a session, and what only ends one of its streams.
 @Suite(.timeLimit(.minutes(10))) struct SessionEndTests {

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
 
 /// A session's frames read by tasks.
 @Suite(.timeLimit(.minutes(10))) struct SessionFramesTests {

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
 
 /// A session's observer of frames, at its positions.
 @Suite(.timeLimit(.minutes(10))) struct SessionObserverTests {

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
 
 /// What a user sees of the own camera, in a room or not.
 @Suite(.timeLimit(.minutes(10))) struct SessionPreviewTests {

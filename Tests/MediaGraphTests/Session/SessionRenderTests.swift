@@ -4,6 +4,8 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
+@testable import MediaGraphSession
 
 /// What a session's frames say to those who render them.
 @Suite(.timeLimit(.minutes(10))) struct SessionRenderTests {

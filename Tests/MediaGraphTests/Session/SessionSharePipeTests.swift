@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
 
 /// A user's share pipe does what a video pipe does.
 @Suite(.timeLimit(.minutes(10))) struct SessionSharePipeTests {

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
 
 /// The sound of what this user shares, heard by this user too.
 @Suite(.timeLimit(.minutes(10))) struct SessionShareSoundTests {

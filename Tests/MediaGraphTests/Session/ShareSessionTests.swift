@@ -4,6 +4,9 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
+@testable import MediaGraphRoomLink
+@testable import MediaGraphSession
 
 /// Shares in sessions: who reads them, and who may share.
 @Suite struct ShareSessionTests {

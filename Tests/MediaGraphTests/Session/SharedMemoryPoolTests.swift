@@ -3,7 +3,7 @@ import GStreamer
 import Synchronization
 import Testing
 
-@testable import MediaGraph
+@testable import MediaGraphRoomLink
 
 @Suite struct SharedMemoryPoolTests {
     private func makePool() -> SharedMemoryPool<String> {

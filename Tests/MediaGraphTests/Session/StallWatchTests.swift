@@ -3,7 +3,8 @@ import GStreamer
 import Synchronization
 import Testing
 
-@testable import MediaGraph
+@testable import MediaGraphCore
+@testable import MediaGraphSession
 
 /// When a stream that should be sending has stalled.
 @Suite struct StallWatchTests {

@@ -1,8 +1,6 @@
 import GStreamer
 import Testing
 
-@testable import MediaGraph
-
 @Suite struct StreamTimingTests {
     @Test(
         "SE-1 a segment that is moved means the same moments elsewhere, and what lies before the other's beginning is outside",

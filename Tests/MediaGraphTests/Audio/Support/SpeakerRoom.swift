@@ -4,7 +4,7 @@ import MediaGraphTesting
 import TestSupport
 import Testing
 
-@testable import MediaGraph
+@testable import MediaGraphCore
 
 /// Notes everything that it is told, in order.
 final class Notes: Sendable {

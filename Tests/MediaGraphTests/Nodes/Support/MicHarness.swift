@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import MediaGraph
+@testable import MediaGraphCore
 
 /// A `virtualmic` alone, its microphone, and what comes out of it.
 final class MicHarness {

@@ -3,7 +3,7 @@ import GStreamer
 import TestSupport
 import Testing
 
-@testable import MediaGraph
+@testable import MediaGraphCore
 
 /// A `frameobserver` alone, with a closure that sees or edits its frames.
 enum ObserverHarness {

@@ -2,7 +2,8 @@ import GStreamer
 import Synchronization
 import TestSupport
 
-@testable import MediaGraph
+@testable import MediaGraphCore
+@testable import MediaGraphSession
 
 /// A transport to one remote user, called echo, whose camera sends whatever alice's camera sends.
 final class EchoTransport: RoomTransport {

@@ -4,7 +4,8 @@ import LocalSockets
 import Synchronization
 import TestSupport
 
-@testable import MediaGraph
+@testable import MediaGraphRoomLink
+@testable import MediaGraphSession
 
 /// Another process of a room, whose every word the test chooses. It was there before whoever joins afterwards, and so is
 /// connected to.

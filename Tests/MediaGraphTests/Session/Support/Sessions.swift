@@ -2,6 +2,7 @@ import GStreamer
 import TestSupport
 
 @testable import MediaGraph
+@testable import MediaGraphCore
 
 func session(
     _ user: String, _ room: String, _ edit: (inout SessionContext) -> Void = { _ in }

@@ -1,0 +1,74 @@
+import CMediaGraphABI
+import GStreamer
+import MediaGraphCore
+
+extension MGVideoConsumer {
+    /// A channel as a pipe's handler: it queues by itself, so frames go from the streaming thread straight to the task.
+    init(_ channel: FrameChannel<OwnedVideoFrame>) {
+        self.init()
+        abi_version = MEDIAGRAPH_ABI_VERSION
+        context = Unmanaged.passRetained(channel).toOpaque()
+        queues = 1
+        memory_mode = MemoryMode.heap.rawValue + 1
+        start = { context, policy, maxFrames in
+            VideoChannel.of(context).start(OverflowPolicy(rawValue: policy) ?? .block, maxFrames: Int(maxFrames))
+        }
+        interrupt = { VideoChannel.of($0).interrupt() }
+        resume = { VideoChannel.of($0).resume() }
+        frame = { context, frame, _ in
+            VideoChannel.of(context).receive(OwnedVideoFrame(retainingOrCopying: frame!.pointee)) ? MG_PASS : MG_DROP
+        }
+        status = { _, _ in }
+        end = { context, _ in
+            VideoChannel.of(context).end(nil)
+            return MG_PASS
+        }
+        destroy = { Unmanaged<VideoChannel>.fromOpaque($0!).release() }
+        storeName("frames", in: &name)
+    }
+}
+
+extension MGAudioConsumer {
+    /// A channel as a speaker's handler: it queues by itself, so blocks go from the streaming threads straight to the task.
+    init(_ channel: FrameChannel<SpeakerAudio>) {
+        self.init()
+        abi_version = MEDIAGRAPH_ABI_VERSION
+        context = Unmanaged.passRetained(channel).toOpaque()
+        queues = 1
+        memory_mode = MemoryMode.heap.rawValue + 1
+        registered = { _, _ in }
+        start = { FrameChannel<SpeakerAudio>.of($0).start(OverflowPolicy(rawValue: $1) ?? .block, maxFrames: Int($2)) }
+        interrupt = { FrameChannel<SpeakerAudio>.of($0).interrupt() }
+        resume = { FrameChannel<SpeakerAudio>.of($0).resume() }
+        frame = { context, stream, frame, _ in
+            let audio = SpeakerAudio(
+                stream: SpeakerStream(stream!.pointee), frame: OwnedAudioFrame(retainingOrCopying: frame!.pointee))
+            return FrameChannel<SpeakerAudio>.of(context).receive(audio) ? MG_PASS : MG_DROP
+        }
+        status = { _, _, _ in }
+        end = { context, _ in
+            FrameChannel<SpeakerAudio>.of(context).end(nil)
+            return MG_PASS
+        }
+        destroy = { Unmanaged<FrameChannel<SpeakerAudio>>.fromOpaque($0!).release() }
+        storeName("audio", in: &name)
+    }
+}
+
+private typealias VideoChannel = FrameChannel<OwnedVideoFrame>
+
+extension FrameChannel {
+    static func of(_ context: UnsafeMutableRawPointer?) -> FrameChannel {
+        Unmanaged<FrameChannel>.fromOpaque(context!).takeUnretainedValue()
+    }
+}
+
+extension NodeDoor {
+    static func subscribe(
+        _ channel: FrameChannel<OwnedVideoFrame>, _ resolution: Resolution, to element: Element
+    ) throws(MediaGraphError) {
+        var receiver = MGVideoConsumer(channel)
+        receiver.identity = UnsafeRawPointer(Unmanaged.passUnretained(channel).toOpaque())
+        try subscribe(receiver, resolution, to: element)
+    }
+}

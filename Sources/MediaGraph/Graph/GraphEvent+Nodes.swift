@@ -1,0 +1,39 @@
+import GStreamer
+import MediaGraphDevices
+import MediaGraphSession
+
+extension SessionMessage {
+    /// What it is to a graph; `nil` for any other message.
+    static func event(_ structure: Structure, node: String) -> GraphEvent? {
+        guard let user: String = structure["user"] else { return nil }
+        switch structure.name {
+        case joinedName: return .userJoined(node: node, user: user)
+        case leftName: return .userLeft(node: node, user: user)
+        case streamName:
+            return .userStream(node: node, user: user, kind: structure["kind"] ?? "", isOn: structure["on"] ?? false)
+        case stalledName:
+            return .userStalled(
+                node: node, user: user, kind: structure["kind"] ?? "", isStalled: structure["stalled"] ?? false)
+        case shareRefusedName:
+            return .shareRefused(
+                node: node, user: user, kind: structure["kind"] ?? "", reason: structure["reason"] ?? "")
+        default: return nil
+        }
+    }
+}
+
+extension DeviceMessage {
+    /// What it is to a graph; `nil` for any other message.
+    static func event(_ structure: Structure, node: String) -> GraphEvent? {
+        guard let device: String = structure["device"] else { return nil }
+        func time(_ field: String) -> ClockTime { ClockTime(nanoseconds: structure[field] ?? 0) }
+        switch structure.name {
+        case formatName: return .deviceFormat(node: node, device: device, format: structure["format"] ?? "")
+        case lostName:
+            return .deviceLost(node: node, device: device, at: time("lost-at"), reason: structure["reason"] ?? "")
+        case backName:
+            return .deviceBack(node: node, device: device, lostAt: time("lost-at"), backAt: time("back-at"))
+        default: return nil
+        }
+    }
+}

@@ -1,7 +1,0 @@
-/// Counts blocks and does nothing else: `virtualspeaker handler=count`. The node's `stats` tell the number.
-struct CountSpeaker: VirtualSpeaker, NamedHandler {
-    static let name = "count"
-    static let summary = "Counts blocks and does nothing else"
-
-    init(options: HandlerOptions) throws {}
-}

@@ -1,0 +1,134 @@
+import CMediaGraphABI
+import GStreamer
+import MediaGraphCore
+
+/// A context's observer of frames, read-only or read-write, as its nodes get it.
+struct SessionObservation: Sendable {
+    private enum Base: Sendable {
+        case observer(any SessionFrameObserver)
+        case editor(any SessionFrameEditor)
+    }
+
+    private let base: Base
+
+    /// `nil` without one.
+    init?(_ context: SessionContext) {
+        if let observer = context.frameObserver {
+            base = .observer(observer)
+        } else if let editor = context.frameEditor {
+            base = .editor(editor)
+        } else {
+            return nil
+        }
+    }
+
+    var positions: Set<FramePosition> {
+        switch base {
+        case .observer(let observer): observer.positions
+        case .editor(let editor): editor.positions
+        }
+    }
+
+    private var mode: ObserverMode {
+        switch base {
+        case .observer: .readOnly
+        case .editor: .readWrite
+        }
+    }
+
+    // MARK: As a description has it
+
+    static func name(of position: FramePosition) -> String { position.nick.replacing("-", with: "_") }
+
+    /// A node's text; `nil` for a position that isn't observed.
+    func text(_ position: FramePosition, name: String? = nil) -> String? {
+        guard positions.contains(position) else { return nil }
+        let mode = mode == ObserverMode.readOnly ? "" : " mode=\(mode.nick)"
+        return "frameobserver name=\(name ?? Self.name(of: position)) position=\(position.nick)\(mode)"
+    }
+
+    // MARK: As nodes
+
+    /// For the elements that are in the graph from the beginning.
+    func attach(to graph: Graph) throws {
+        for position in positions.subtracting([.preRenderer]) {
+            guard let node = try? graph.frameObserver(Self.name(of: position)) else { continue }
+            try attach(position == .postCapture ? .captured : .willEncode, to: node.element)
+        }
+    }
+
+    /// A node for a remote user's frames.
+    func make(_ name: String, user: String, _ session: WeakSession) throws -> Element {
+        let element = try SessionPlace.make(
+            "frameobserver", name, [("position", FramePosition.preRenderer.nick), ("mode", mode.nick)])
+        try attach(.received(user, session), to: element)
+        return element
+    }
+
+    private func attach(_ call: ObservedCall, to element: Element) throws(MediaGraphError) {
+        switch base {
+        case .observer(let observer):
+            let observer = ObserverAtPosition(observer: observer, call: call)
+            try NodeDoor.attach(MGFrameObserver(observer, name: "session"), to: element)
+        case .editor(let editor):
+            let editor = EditorAtPosition(editor: editor, call: call)
+            try NodeDoor.attach(MGFrameObserver(editor, name: "session"), to: element)
+        }
+    }
+}
+
+/// Which of its functions an observer is called by.
+private enum ObservedCall: Sendable {
+    case captured, willEncode
+    case received(String, WeakSession)
+
+    var position: FramePosition {
+        switch self {
+        case .captured: .postCapture
+        case .willEncode: .preEncoder
+        case .received: .preRenderer
+        }
+    }
+}
+
+private struct ObserverAtPosition: FrameObserver {
+    let observer: any SessionFrameObserver
+    let call: ObservedCall
+
+    var preference: FramePreference { observer.preference }
+    func registered(_ registration: ObserverRegistration) { observer.registered(registration, at: call.position) }
+
+    func observe(_ frame: borrowing VideoFrame) throws -> Verdict {
+        switch call {
+        case .captured: return try observer.captured(frame)
+        case .willEncode: return try observer.willEncode(frame)
+        case .received(let name, let session):
+            guard let session = session.session else { return .pass }
+            let user = SessionUser(name: name, session: session)
+            return observer.wantsChannels
+                ? try observer.received(frame, from: user, in: session.context.room)
+                : try observer.received(frame, from: user)
+        }
+    }
+}
+
+private struct EditorAtPosition: FrameEditor {
+    let editor: any SessionFrameEditor
+    let call: ObservedCall
+
+    var preference: FramePreference { editor.preference }
+    func registered(_ registration: ObserverRegistration) { editor.registered(registration, at: call.position) }
+
+    func edit(_ frame: inout VideoFrame) throws -> Verdict {
+        switch call {
+        case .captured: return try editor.captured(&frame)
+        case .willEncode: return try editor.willEncode(&frame)
+        case .received(let name, let session):
+            guard let session = session.session else { return .pass }
+            let user = SessionUser(name: name, session: session)
+            return editor.wantsChannels
+                ? try editor.received(&frame, from: user, in: session.context.room)
+                : try editor.received(&frame, from: user)
+        }
+    }
+}

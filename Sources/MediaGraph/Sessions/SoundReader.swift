@@ -1,0 +1,190 @@
+import CMediaGraphABI
+import GStreamer
+import MediaGraphCore
+import MediaGraphDescription
+import MediaGraphSession
+import Synchronization
+
+struct WeakSession: Sendable {
+    weak var session: Session?
+    init(_ session: Session?) { self.session = session }
+}
+
+/// A session's `virtualspeaker`, with whoever is in the room linked to it: for as long as there is a speaker in the context,
+/// or the session's sound is subscribed.
+final class SoundReader: Sendable {
+    private struct State: Sendable {
+        /// `nil` while nobody hears.
+        var element: Element?
+        var isSubscribed = false
+        /// In the delegate, now.
+        var calling: UInt?
+        /// Whose voices are to be heard, and whose share.
+        var users: Set<String> = []
+        var sharing: String?
+    }
+
+    private let place: SessionPlace
+    private let context: SessionContext
+    private let state = BlockingMonitor(State())
+    let session = Mutex(WeakSession(nil))
+
+    init(_ place: SessionPlace, _ context: SessionContext) {
+        self.place = place
+        self.context = context
+    }
+
+    /// A speaker that is there from the beginning.
+    func attach(to element: Element) throws(MediaGraphError) {
+        try connect(to: element)
+        state.withLock { $0.element = element }
+    }
+
+    private func connect(to element: Element) throws(MediaGraphError) {
+        let speaker = SessionSpeaker(context.virtualAudioSpeaker, self)
+        try NodeDoor.attach(MGAudioConsumer(speaker, name: "session"), to: element)
+    }
+
+    /// Calls the one whom the session's sound goes to, while it is subscribed. One thread at a time.
+    func call(_ body: (Session, any SessionDelegate) -> Void) {
+        guard let session = session.withLock({ $0.session }), let delegate = session.delegate else { return }
+        let isSubscribed = state.withLock(wakes: false) { state in
+            if state.isSubscribed { state.calling = currentThread() }
+            return state.isSubscribed
+        }
+        guard isSubscribed else { return }
+        body(session, delegate)
+        state.withLock { $0.calling = nil }
+    }
+
+    // MARK: The helper's calls
+
+    func subscribe() throws(MediaGraphError) {
+        try state.withLock { state throws(MediaGraphError) in
+            if state.element == nil {
+                let new = try SessionPlace.make("virtualspeaker", "speaker", context.audioMemoryMode.properties)
+                try connect(to: new)
+                state.element = new
+                place.enqueue { place in place.add(new) }
+                for user in state.users { link(.audio(user), new) }
+                if let sharing = state.sharing { link(.share(sharing), new) }
+            }
+            state.isSubscribed = true
+        }
+    }
+
+    func unsubscribe() {
+        state.withLock { state in
+            state.isSubscribed = false
+            guard !context.hasSpeaker, let element = state.element.take() else { return }
+            for user in state.users { unlink(.audio(user), element) }
+            if let sharing = state.sharing { unlink(.share(sharing), element) }
+            place.enqueue { place in place.remove(element) }
+        }
+        let thread = currentThread()
+        _ = state.wait { $0.calling == nil || $0.calling == thread ? true : nil }
+    }
+
+    // MARK: Who is there
+
+    func joined(_ user: String) {
+        state.withLock { state in
+            if state.users.insert(user).inserted, let element = state.element { link(.audio(user), element) }
+        }
+    }
+
+    func left(_ user: String) {
+        state.withLock { state in
+            if state.users.remove(user) != nil, let element = state.element { unlink(.audio(user), element) }
+        }
+        shares(user, false)
+    }
+
+    /// One share is heard at a time: the first that began.
+    func shares(_ user: String, _ isOn: Bool) {
+        state.withLock { state in
+            guard state.sharing == (isOn ? nil : user) else { return }
+            state.sharing = isOn ? user : nil
+            guard let element = state.element else { return }
+            if isOn { link(.share(user), element) } else { unlink(.share(user), element) }
+        }
+    }
+
+    /// The room was left.
+    func forgetUsers() { for user in state.withLock({ $0.users }) { left(user) } }
+
+    // MARK: Links
+
+    private enum Link: Sendable {
+        case audio(String)
+        case share(String)
+
+        var sessionPad: String {
+            switch self {
+            case .audio(let user): StreamKind.microphone.outputPrefix + PadName.escape(user)
+            case .share(let user): StreamKind.shareAudio.outputPrefix + PadName.escape(user)
+            }
+        }
+
+        var speakerPad: String {
+            switch self {
+            case .audio(let user): "user_" + PadName.escape(user)
+            case .share: "shared"
+            }
+        }
+    }
+
+    private func link(_ link: Link, _ element: Element) {
+        place.enqueue { $0.link(link.sessionPad, to: element, link.speakerPad) }
+    }
+
+    private func unlink(_ link: Link, _ element: Element) {
+        place.enqueue { place in
+            place.unlink(link.sessionPad)
+            if let pad = element.staticPad(link.speakerPad) { element.releasePad(pad) }
+        }
+    }
+
+    /// As a description has it.
+    var texts: [String] {
+        let (element, users, sharing) = state.withLock { ($0.element, $0.users, $0.sharing) }
+        guard element != nil else { return [] }
+        let links = users.map(Link.audio) + (sharing.map { [Link.share($0)] } ?? [])
+        return (context.hasSpeaker ? [] : [context.speakerText])
+            + links.map { "session.\($0.sessionPad) ! speaker.\($0.speakerPad)" }
+    }
+}
+
+/// What a session's speaker hands its blocks to: the context's handler, and the delegate of a session that is subscribed.
+private struct SessionSpeaker: VirtualSpeaker {
+    private var base: (any VirtualSpeaker & Sendable)?
+    private weak var reader: SoundReader?
+
+    init(_ base: (any VirtualSpeaker & Sendable)?, _ reader: SoundReader) {
+        self.base = base
+        self.reader = reader
+    }
+
+    mutating func registered(_ registration: SpeakerRegistration) { base?.registered(registration) }
+
+    mutating func mixedAudioReceived(_ frame: borrowing AudioFrame) throws {
+        try base?.mixedAudioReceived(frame)
+        reader?.call { session, delegate in delegate.session(session, mixedAudioReceived: frame) }
+    }
+
+    mutating func oneWayAudioReceived(_ frame: borrowing AudioFrame, user: SpeakerUser) throws {
+        try base?.oneWayAudioReceived(frame, user: user)
+        reader?.call { session, delegate in
+            delegate.session(
+                session, oneWayAudioReceived: frame, user: SessionUser(name: user.name, session: session))
+        }
+    }
+
+    mutating func sharedAudioReceived(_ frame: borrowing AudioFrame) throws {
+        try base?.sharedAudioReceived(frame)
+        reader?.call { session, delegate in delegate.session(session, sharedAudioReceived: frame) }
+    }
+
+    mutating func statusChanged(isOn: Bool, of stream: SpeakerStream) { base?.statusChanged(isOn: isOn, of: stream) }
+    mutating func finish() throws { try base?.finish() }
+}

@@ -1,0 +1,28 @@
+import CMediaGraphABI
+import GStreamer
+
+extension MGAudioFrame {
+    /// A mapped buffer as it lies. The caller keeps all of them for as long as the structure is read.
+    package init(
+        _ mapped: borrowing MappedAudioBuffer, in buffer: BufferAccess, _ caps: Caps, times: AudioTimes,
+        streamStart: StreamStart?, isEdited: Bool
+    ) {
+        self.init(
+            mapped: mapped.buffer, buffer: buffer.raw, caps: caps.raw, running_time: UInt64(times.running.raw),
+            presentation_timestamp: UInt64(buffer.presentationTimestamp.raw), capture_time: buffer.captureTime ?? 0,
+            is_gap: buffer.isGap ? 1 : 0, is_edited: isEdited ? 1 : 0, stream_start: streamStart?.raw,
+            stream_time: UInt64(times.stream.raw))
+    }
+
+    var presentationTimestamp: ClockTime? { ClockTime(raw: GstClockTime(presentation_timestamp)) }
+    var runningTime: ClockTime? { ClockTime(raw: GstClockTime(running_time)) }
+    var streamTime: ClockTime? { ClockTime(raw: GstClockTime(stream_time)) }
+    var captureTime: UInt64? { capture_time == 0 ? nil : capture_time }
+    var streamID: String? { stream_start.map { StreamStart(retaining: $0).id } }
+}
+
+extension MediaGraphError {
+    static var unknownSampleFormat: MediaGraphError {
+        .unsupported(.init("the audio's format", expected: AudioFormat.s16.gstreamerName))
+    }
+}

@@ -1,0 +1,53 @@
+import CMediaGraphABI
+
+extension MediaGraphError {
+    /// Writes the error where a C caller asked for it.
+    package func store(in target: UnsafeMutablePointer<MGError>?) {
+        guard let target else { return }
+        target.pointee = MGError(
+            code: code.rawValue, subject: g_strdup(detail.subject), expected: g_strdup(detail.expected),
+            actual: g_strdup(detail.actual))
+    }
+
+    /// Takes over an error that another copy wrote.
+    package init(taking error: MGError) {
+        func take(_ string: UnsafeMutablePointer<CChar>?) -> String {
+            guard let string else { return "" }
+            defer { g_free(string) }
+            return String(cString: string)
+        }
+        let detail = Detail(take(error.subject), expected: take(error.expected), actual: take(error.actual))
+        self = Code(rawValue: error.code).map { MediaGraphError($0, detail) } ?? .internalError(detail)
+    }
+
+    /// Runs a source's method for C: answers 1, or 0 with the error stored.
+    static func answer(_ error: UnsafeMutablePointer<MGError>?, _ body: () throws -> Void) -> Int32 {
+        do {
+            try body()
+            return 1
+        } catch let thrown {
+            wrapping(thrown, "the source").store(in: error)
+            return 0
+        }
+    }
+
+    /// Calls C that answers 0, with the error filled in, when it fails.
+    package static func check(_ body: (UnsafeMutablePointer<MGError>) -> Int32) throws(MediaGraphError) {
+        var error = MGError()
+        guard body(&error) != 0 else { throw MediaGraphError(taking: error) }
+    }
+}
+
+/// Writes a name into one of the ABI's fixed arrays, cut to fit.
+package func storeName<Array>(_ text: String, in array: inout Array) {
+    withUnsafeMutableBytes(of: &array) { bytes in
+        let utf8 = text.utf8.prefix(bytes.count - 1)
+        bytes.copyBytes(from: utf8)
+        bytes[utf8.count] = 0
+    }
+}
+
+/// Reads such a name.
+package func loadName<Array>(_ array: Array) -> String {
+    withUnsafeBytes(of: array) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+}

@@ -1,0 +1,31 @@
+import CMediaGraphABI
+import GStreamer
+
+/// A handler that a library registered: its copy of the code makes it.
+///
+/// `@unchecked Sendable`: the function and its context belong to a library that is never unloaded, and its registry is
+/// safe from any thread.
+struct ForeignHandler: @unchecked Sendable {
+    private let create:
+        @convention(c) (
+            UnsafeMutableRawPointer?, UnsafePointer<CChar>?, UnsafeMutableRawPointer?, UnsafeMutablePointer<MGError>?
+        ) -> Int32
+    private let check:
+        @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<CChar>?, UnsafeMutablePointer<MGError>?) -> Int32
+    private let context: UnsafeMutableRawPointer?
+
+    package init(_ description: MGHandlerDescription) {
+        create = description.create
+        check = description.validate
+        context = description.context
+    }
+
+    func validate(_ options: String) throws(MediaGraphError) {
+        try MediaGraphError.check { error in check(context, options, error) }
+    }
+
+    /// Fills an empty structure of the handler's kind.
+    func make(_ options: String, in structure: UnsafeMutableRawPointer) throws(MediaGraphError) {
+        try MediaGraphError.check { error in create(context, options, structure, error) }
+    }
+}

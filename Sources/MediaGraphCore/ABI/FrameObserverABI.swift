@@ -1,0 +1,140 @@
+import CMediaGraphABI
+import GStreamer
+import Synchronization
+
+/// An observer as a node holds it, whichever copy of the code it comes from.
+///
+/// `@unchecked Sendable`: the node calls it, and asks for its preference, under its stream lock, but for `registered`, which
+/// comes before; the rest is constant.
+package final class ObserverHandle: @unchecked Sendable {
+    private let abi: MGFrameObserver
+    package let name: String
+    package let mode: ObserverMode
+    /// What it answered when it was last asked; `nil` until then.
+    private var answer: FramePreference?
+    private let hasChanged = Atomic<Bool>(false)
+
+    /// Takes the observer over.
+    package init(_ abi: MGFrameObserver) {
+        self.abi = abi
+        name = loadName(abi.name)
+        mode = abi.edits != 0 ? .readWrite : .readOnly
+    }
+
+    deinit { abi.destroy(abi.context) }
+
+    package func registered(at node: ElementInstance) { abi.registered(abi.context, node.element) }
+
+    /// What it prefers, and whether it was asked now: only where it hasn't been before, or has changed since. Throws for a
+    /// format that the nodes don't carry.
+    package func preference() throws(MediaGraphError) -> (FramePreference, isNew: Bool) {
+        if let answer { return (answer, false) }
+        let new = try ask()
+        answer = new
+        return (new, true)
+    }
+
+    /// Its answer has changed. Any thread.
+    package func askAgain() { hasChanged.store(true, ordering: .releasing) }
+
+    /// An answer that has changed since it was given is forgotten.
+    package func forgetOldPreference() { if hasChanged.exchange(false, ordering: .acquiring) { answer = nil } }
+
+    private func ask() throws(MediaGraphError) -> FramePreference {
+        var preference = MGFramePreference()
+        abi.preference(abi.context, &preference)
+        let format = loadName(preference.format)
+        guard let format = VideoFormat(rawValue: format) else {
+            throw .unsupported(
+                .init("\(name)'s format", expected: "one of \(FrameCaps.formatNames)", actual: format))
+        }
+        return FramePreference(
+            format: format, appliesRotation: preference.applies_rotation != 0,
+            appliesMirror: preference.applies_mirror != 0)
+    }
+
+    @inline(__always)
+    package func see(_ frame: UnsafePointer<MGVideoFrame>) throws(MediaGraphError) -> Verdict {
+        try Verdict { abi.frame(abi.context, frame, $0) }
+    }
+}
+
+extension MGFrameObserver {
+    /// Wraps a Swift observer. Whoever holds the structure calls `destroy` once.
+    package init<O: FrameObserver>(_ observer: consuming sending O, name: String) {
+        self.init(
+            ObserverBox(observer) { observer, source in
+                guard let frame = VideoFrame(source) else { throw MediaGraphError.unknownFormat }
+                return try observer.observe(frame)
+            }, edits: false, name: name)
+    }
+
+    /// Wraps a Swift editor.
+    package init<E: FrameEditor>(_ editor: consuming sending E, name: String) {
+        self.init(
+            ObserverBox(editor) { editor, source in
+                guard var frame = VideoFrame(source) else { throw MediaGraphError.unknownFormat }
+                return try editor.edit(&frame)
+            }, edits: true, name: name)
+    }
+
+    private init(_ box: AnyObserverBox, edits: Bool, name: String) {
+        self.init()
+        abi_version = MEDIAGRAPH_ABI_VERSION
+        context = Unmanaged.passRetained(box).toOpaque()
+        self.edits = edits ? 1 : 0
+        registered = { context, node in
+            let box = AnyObserverBox.of(context)
+            box.registered(ObserverRegistration(WeakElement(ElementInstance(node!)), box.tenure))
+        }
+        preference = { context, preference in
+            let wanted = AnyObserverBox.of(context).preference
+            storeName(wanted.format.gstreamerName, in: &preference!.pointee.format)
+            preference!.pointee.applies_rotation = wanted.appliesRotation ? 1 : 0
+            preference!.pointee.applies_mirror = wanted.appliesMirror ? 1 : 0
+        }
+        frame = { context, frame, error in
+            Unmanaged<AnyObserverBox>.fromOpaque(context!)._withUnsafeGuaranteedRef { $0.see(frame!, error) }
+        }
+        destroy = { Unmanaged<AnyObserverBox>.fromOpaque($0!).release() }
+        storeName(name, in: &self.name)
+    }
+}
+
+/// What the C function pointers lead back to: one virtual call to the observer's own type, no allocation.
+private class AnyObserverBox {
+    let tenure = ObserverTenure()
+    var preference: FramePreference { FramePreference() }
+    func registered(_ registration: ObserverRegistration) {}
+    func see(_ frame: UnsafePointer<MGVideoFrame>, _ error: UnsafeMutablePointer<MGError>?) -> Int32 { MG_FAILED }
+
+    static func of(_ context: UnsafeMutableRawPointer?) -> AnyObserverBox {
+        Unmanaged<AnyObserverBox>.fromOpaque(context!).takeUnretainedValue()
+    }
+}
+
+private final class ObserverBox<O: ObservesFrames>: AnyObserverBox {
+    /// Behind a pointer: the node calls one at a time, so a dynamic check of exclusive access could find nothing.
+    private let observer: UnsafeMutablePointer<O>
+    private let call: (inout O, UnsafePointer<MGVideoFrame>) throws -> Verdict
+
+    init(_ observer: consuming O, _ call: @escaping (inout O, UnsafePointer<MGVideoFrame>) throws -> Verdict) {
+        self.observer = .allocate(capacity: 1)
+        self.observer.initialize(to: observer)
+        self.call = call
+    }
+
+    deinit {
+        tenure.isOver.store(true, ordering: .relaxed)
+        observer.deinitialize(count: 1)
+        observer.deallocate()
+    }
+
+    override var preference: FramePreference { observer.pointee.preference }
+
+    override func registered(_ registration: ObserverRegistration) { observer.pointee.registered(registration) }
+
+    override func see(_ source: UnsafePointer<MGVideoFrame>, _ error: UnsafeMutablePointer<MGError>?) -> Int32 {
+        Verdict.status(error, "the observer") { try call(&observer.pointee, source) }
+    }
+}

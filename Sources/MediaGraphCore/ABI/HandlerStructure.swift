@@ -1,0 +1,60 @@
+import CGStreamer
+import CMediaGraphABI
+
+/// A handler as the C structure that a node takes, whichever copy of the code it comes from. There is one structure for each
+/// kind of handler.
+package protocol HandlerStructure {
+    static var kind: HandlerRegistry.Kind { get }
+    /// The nodes that take one, for messages.
+    static var nodes: String { get }
+    /// An empty structure.
+    init()
+    var context: UnsafeMutableRawPointer! { get }
+    var destroy: (@convention(c) (UnsafeMutableRawPointer?) -> Void)! { get }
+    /// The function of a node's door that takes one; `nil` when the node takes none of this kind.
+    static func setter(in door: MGNodeDoor) -> Setter?
+}
+
+extension HandlerStructure {
+    package typealias Setter = (
+        UnsafeMutablePointer<GstElement>?, UnsafePointer<Self>?, UnsafeMutablePointer<MGError>?
+    ) -> Int32
+
+    package static var nodes: String { kind.node }
+}
+
+extension MGVideoSource: HandlerStructure {
+    package static var kind: HandlerRegistry.Kind { .source }
+    package static func setter(in door: MGNodeDoor) -> Setter? { door.set_source }
+}
+
+extension MGVideoProcessor: HandlerStructure {
+    package static var kind: HandlerRegistry.Kind { .processor }
+    package static func setter(in door: MGNodeDoor) -> Setter? { door.set_processor }
+}
+
+extension MGVideoConsumer: HandlerStructure {
+    package static var kind: HandlerRegistry.Kind { .consumer }
+    package static func setter(in door: MGNodeDoor) -> Setter? { door.set_consumer }
+}
+
+extension MGFrameObserver: HandlerStructure {
+    package static var kind: HandlerRegistry.Kind { .observer }
+    package static func setter(in door: MGNodeDoor) -> Setter? { door.set_observer }
+}
+
+extension MGAudioProcessor: HandlerStructure {
+    package static var kind: HandlerRegistry.Kind { .audioProcessor }
+    package static var nodes: String { "virtualmic or virtualspeaker" }
+    package static func setter(in door: MGNodeDoor) -> Setter? { door.set_audio_processor }
+}
+
+extension MGAudioSource: HandlerStructure {
+    package static var kind: HandlerRegistry.Kind { .microphone }
+    package static func setter(in door: MGNodeDoor) -> Setter? { door.set_audio_source }
+}
+
+extension MGAudioConsumer: HandlerStructure {
+    package static var kind: HandlerRegistry.Kind { .audioConsumer }
+    package static func setter(in door: MGNodeDoor) -> Setter? { door.set_audio_consumer }
+}

@@ -1,0 +1,35 @@
+import CMediaGraphABI
+
+/// How a verdict crosses between copies of the code: a status, and with `fail` or a failure an error beside it.
+extension Verdict {
+    /// Takes over what another copy answered; throws what the handler threw there.
+    @inline(__always)
+    package init(_ call: (UnsafeMutablePointer<MGError>) -> Int32) throws(MediaGraphError) {
+        var error = MGError()
+        switch call(&error) {
+        case MG_PASS: self = .pass
+        case MG_DROP: self = .drop
+        case MG_STOP: self = .fail(MediaGraphError(taking: error).detail.subject)
+        default: throw MediaGraphError(taking: error)
+        }
+    }
+
+    /// The status of what `body` decides. What it throws is `subject`'s, unless it says whose it is.
+    @inline(__always)
+    static func status(
+        _ error: UnsafeMutablePointer<MGError>?, _ subject: String, _ body: () throws -> Verdict
+    ) -> Int32 {
+        do {
+            switch try body() {
+            case .pass: return MG_PASS
+            case .drop: return MG_DROP
+            case .fail(let reason):
+                MediaGraphError.processingFailed(.init(reason)).store(in: error)
+                return MG_STOP
+            }
+        } catch let thrown {
+            MediaGraphError.wrapping(thrown, subject).store(in: error)
+            return MG_FAILED
+        }
+    }
+}

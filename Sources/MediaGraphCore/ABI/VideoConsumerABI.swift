@@ -1,0 +1,165 @@
+import CMediaGraphABI
+import GStreamer
+
+/// A pipe's handler as the pipe holds it, whichever copy of the code it comes from.
+///
+/// `@unchecked Sendable`: the pipe calls it from one thread at a time, in stream order; the rest is constant.
+package final class ConsumerHandle: @unchecked Sendable {
+    fileprivate let abi: MGVideoConsumer
+    package let name: String
+    /// Empty: all.
+    package let formats: [VideoFormat]
+    /// What it needs; `nil` when it takes either.
+    package let memoryMode: MemoryMode?
+
+    /// Takes the handler over.
+    package init(_ abi: MGVideoConsumer) {
+        self.abi = abi
+        name = loadName(abi.name)
+        formats = formatList(loadName(abi.formats))
+        memoryMode = abi.requiredMemoryMode
+    }
+
+    deinit { abi.destroy(abi.context) }
+
+    /// It has a queue of its own and needs no thread of the pipe's.
+    package var queues: Bool { abi.queues != 0 }
+
+    package func start(_ policy: OverflowPolicy, maxFrames: Int) {
+        abi.start(abi.context, policy.rawValue, Int32(clamping: maxFrames))
+    }
+
+    /// Any thread.
+    package func interrupt() { abi.interrupt(abi.context) }
+
+    /// Any thread.
+    package func resume() { abi.resume(abi.context) }
+
+    /// What a delegate is told apart by; `nil` for a handler.
+    package var identity: UnsafeRawPointer? { abi.identity }
+
+    /// False for a delegate that was held weakly and is no more. Any thread.
+    package var isAlive: Bool { abi.is_alive.map { $0(abi.context) != 0 } ?? true }
+
+    package enum Answer {
+        case passed
+        /// It queues by itself, and a frame was lost.
+        case lost
+        /// It is no more.
+        case gone
+    }
+
+    @inline(__always)
+    package func receive(_ frame: UnsafePointer<MGVideoFrame>) throws(MediaGraphError) -> Answer {
+        var error = MGError()
+        switch abi.frame(abi.context, frame, &error) {
+        case MG_PASS: return .passed
+        case MG_DROP: return .lost
+        case MG_GONE: return .gone
+        default: throw MediaGraphError(taking: error)
+        }
+    }
+
+    package func statusChanged(isOn: Bool) { abi.status(abi.context, isOn ? 1 : 0) }
+
+    package func finish() throws(MediaGraphError) {
+        var error = MGError()
+        guard abi.end(abi.context, &error) != MG_FAILED else { throw MediaGraphError(taking: error) }
+    }
+}
+
+extension ConsumerHandle {
+    /// What is to be told of a stream that has ended.
+    package var remark: String? {
+        guard let text = abi.remark?(abi.context) else { return nil }
+        defer { g_free(text) }
+        return String(cString: text)
+    }
+}
+
+extension MGVideoConsumer {
+    /// What it needs; `nil` when it takes either.
+    package var requiredMemoryMode: MemoryMode? { memory_mode == 0 ? nil : MemoryMode(rawValue: memory_mode - 1) }
+
+    /// Wraps a Swift handler. Whoever holds the structure calls `destroy` once.
+    package init<C: VideoConsumer>(_ consumer: consuming sending C, name: String, memoryMode: MemoryMode? = nil) {
+        self.init()
+        abi_version = MEDIAGRAPH_ABI_VERSION
+        context = Unmanaged.passRetained(ConsumerBox(consumer)).toOpaque()
+        start = { _, _, _ in }
+        interrupt = { _ in }
+        resume = { _ in }
+        frame = { context, frame, error in
+            Unmanaged<AnyConsumerBox>.fromOpaque(context!)._withUnsafeGuaranteedRef { $0.receive(frame!, error) }
+        }
+        status = { context, on in
+            Unmanaged<AnyConsumerBox>.fromOpaque(context!).takeUnretainedValue().statusChanged(isOn: on != 0)
+        }
+        end = { context, error in
+            Unmanaged<AnyConsumerBox>.fromOpaque(context!).takeUnretainedValue().finish(error)
+        }
+        remark = { context in
+            Unmanaged<AnyConsumerBox>.fromOpaque(context!).takeUnretainedValue().remark.flatMap { g_strdup($0) }
+        }
+        destroy = { Unmanaged<AnyConsumerBox>.fromOpaque($0!).release() }
+        storeName(C.formats.map(\.gstreamerName).joined(separator: ","), in: &formats)
+        storeName(name, in: &self.name)
+        memory_mode = memoryMode.map { $0.rawValue + 1 } ?? 0
+    }
+}
+
+/// What the C function pointers lead back to: one virtual call to the handler's own type, no allocation.
+private class AnyConsumerBox {
+    func receive(_ frame: UnsafePointer<MGVideoFrame>, _ error: UnsafeMutablePointer<MGError>?) -> Int32 { MG_FAILED }
+    func statusChanged(isOn: Bool) {}
+    func finish(_ error: UnsafeMutablePointer<MGError>?) -> Int32 { MG_FAILED }
+    var remark: String? { nil }
+}
+
+private final class ConsumerBox<C: VideoConsumer>: AnyConsumerBox {
+    /// Behind a pointer: the pipe calls one at a time, so the 117 instructions that a dynamic check of exclusive access
+    /// takes for each frame could find nothing.
+    private let consumer: UnsafeMutablePointer<C>
+
+    init(_ consumer: consuming C) {
+        self.consumer = .allocate(capacity: 1)
+        self.consumer.initialize(to: consumer)
+    }
+
+    deinit {
+        consumer.deinitialize(count: 1)
+        consumer.deallocate()
+    }
+
+    override func receive(_ source: UnsafePointer<MGVideoFrame>, _ error: UnsafeMutablePointer<MGError>?) -> Int32 {
+        do {
+            switch source.pointee.kind {
+            case MG_NATIVE: try consumer.pointee.receive(NativeVideoFrame(source))
+            case MG_ENCODED:
+                guard let unit = EncodedVideoFrame(source) else { throw MediaGraphError.unknownCodec }
+                try consumer.pointee.receive(unit)
+            default:
+                guard let frame = VideoFrame(source) else { throw MediaGraphError.unknownFormat }
+                try consumer.pointee.receive(frame)
+            }
+            return MG_PASS
+        } catch let thrown {
+            MediaGraphError.wrapping(thrown, "the handler").store(in: error)
+            return MG_FAILED
+        }
+    }
+
+    override var remark: String? { consumer.pointee.remark }
+
+    override func statusChanged(isOn: Bool) { consumer.pointee.statusChanged(isOn: isOn) }
+
+    override func finish(_ error: UnsafeMutablePointer<MGError>?) -> Int32 {
+        do {
+            try consumer.pointee.finish()
+            return MG_PASS
+        } catch let thrown {
+            MediaGraphError.wrapping(thrown, "the handler").store(in: error)
+            return MG_FAILED
+        }
+    }
+}

@@ -1,0 +1,27 @@
+import GStreamer
+
+/// Errors as elements post them on the bus.
+extension MediaGraphError {
+    private static let detailsName = "mediagraph-error"
+
+    /// For an element's error message.
+    package var details: Structure {
+        Structure(
+            Self.detailsName,
+            [
+                ("code", code.rawValue), ("subject", detail.subject), ("expected", detail.expected),
+                ("actual", detail.actual),
+            ])
+    }
+
+    /// `nil` for details that are somebody else's.
+    package init?(details: Structure) {
+        guard details.name == Self.detailsName, let code = details["code", as: Int32.self].flatMap(Code.init) else {
+            return nil
+        }
+        self.init(
+            code,
+            Detail(
+                details["subject"] ?? "", expected: details["expected"] ?? "", actual: details["actual"] ?? ""))
+    }
+}

@@ -1,0 +1,55 @@
+import CMediaGraphABI
+import GStreamer
+
+/// A frame in a buffer of the node's pool: filled in place, then sent without a copy. Not sent, it goes back to the pool.
+public struct OutgoingFrame: ~Copyable, Sendable {
+    private let buffer: Buffer
+    private let caps: Caps
+    /// What it will be sent as; its timestamp and rotation may still be set.
+    public var timestamp: ClockTime?
+    /// How far to turn the frame, clockwise, to show it upright.
+    public var rotation: Rotation
+    private let description: FrameDescription
+
+    package init(_ buffer: consuming Buffer, _ caps: Caps, _ description: FrameDescription) {
+        self.buffer = buffer
+        self.caps = caps
+        self.description = description
+        timestamp = description.timestamp
+        rotation = description.rotation
+    }
+
+    /// Width in pixels.
+    public var width: Int { description.width }
+    /// Height in pixels.
+    public var height: Int { description.height }
+
+    /// Maps the buffer for writing while `body` runs: planes with the strides that GStreamer gives them.
+    public mutating func withFrame<R>(_ body: (inout VideoFrame) throws -> R) throws -> R {
+        let info = VideoInfo(caps)
+        let result = try info.flatMap { info in
+            try buffer.access.withVideoFrame(info, .readWrite) { mapped in
+                var source = MGVideoFrame(
+                    mapped: mapped.frame, buffer: buffer.raw, caps: caps.raw, running_time: UInt64(timestamp.raw),
+                    presentation_timestamp: UInt64(timestamp.raw), capture_time: 0, rotation: rotation.rawValue)
+                return try withUnsafePointer(to: &source) { pointer -> R? in
+                    guard var frame = VideoFrame(pointer) else { return nil }
+                    return try body(&frame)
+                }
+            } ?? nil
+        }
+        guard let result else {
+            throw MediaGraphError.processingFailed(.init("frame", actual: "its buffer can't be mapped for writing"))
+        }
+        return result
+    }
+
+    /// For C, which takes the buffer over.
+    consuming func handOver() -> MGOutgoingFrame {
+        var outgoing = MGOutgoingFrame(description)
+        outgoing.timestamp = UInt64(timestamp.raw)
+        outgoing.rotation = rotation.rawValue
+        outgoing.buffer = buffer.take()
+        return outgoing
+    }
+}

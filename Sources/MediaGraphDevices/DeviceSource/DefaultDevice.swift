@@ -1,0 +1,34 @@
+import GStreamer
+import MediaGraphCore
+
+/// The device of a kind that is used where none is named.
+package enum DefaultDevice {
+    /// Its description. It blocks, but no longer than so many milliseconds.
+    package static func text(
+        _ kind: DeviceKind, within milliseconds: UInt64 = MediaDevices.patience
+    ) throws(MediaGraphError) -> String {
+        let list = MediaDevices.listNow(kind.kind, within: milliseconds)
+        let devices = list.devices.filter { !$0.isMonitor }
+        if let device = devices.first(where: { $0.isDefault == true }) { return device.text }
+        // Who hasn't answered may have the default one; of a camera only its path says so.
+        if let error = list.unanswered.first, devices.isEmpty || kind != .camera { throw error }
+        guard let device = devices.first else {
+            if kind == .screen {
+                let display = DeviceProbe.display
+                throw .noDevice(
+                    .init(
+                        "can't open the screen",
+                        actual: (display.map { "no X server at DISPLAY=\($0)" } ?? "DISPLAY isn't set")
+                            + "; run `export DISPLAY=:0` in your session, or use `xvfb-run -a mediagraph run …`"))
+            }
+            let server = kind == .microphone ? ServerSockets.namedSoundServer : nil
+            let missing =
+                list.devices.isEmpty
+                ? server.map { "the sound server at PULSE_SERVER=\($0) has no \(kind.nick)" }
+                    ?? "no \(kind.nick) is plugged in"
+                : "there is no \(kind.nick), only monitors of speakers"
+            throw .noDevice(.init("\(missing); `mediagraph devices` lists the devices"))
+        }
+        return device.text
+    }
+}

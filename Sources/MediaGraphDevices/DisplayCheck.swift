@@ -1,0 +1,72 @@
+import GStreamer
+import Glibc
+import MediaGraphDescription
+
+/// What captures a screen or opens a window needs a display.
+package struct DisplayCheck: DescriptionCheck {
+    /// It works on a framebuffer only; without one DirectFB ends the process by a segmentation fault (measured with an
+    /// X server and without). So nothing may choose it by rank.
+    package static let directFB = "dfbvideosink"
+    /// What choose a sink for pictures by themselves, unless they are given one.
+    private static let choosers: Set = ["autovideosink", "fpsdisplaysink", "playbin", "playbin3"]
+
+    var environment: @Sendable (String) -> String? = { getenv($0).map { String(cString: $0) } }
+    var hasFramebuffer: @Sendable () -> Bool = { access("/dev/fb0", R_OK | W_OK) == 0 }
+    /// Whether the kernel drives a screen that programs may draw on.
+    var hasScreen: @Sendable () -> Bool = { access("/dev/dri/card0", R_OK | W_OK) == 0 }
+
+    package func problems(in element: DescribedElement) -> [Diagnostic] { problems(among: [element]) }
+
+    package func problems(among elements: [DescribedElement]) -> [Diagnostic] {
+        elements.flatMap { [$0] + $0.nested }.filter { $0.uriDirection == nil }.flatMap { lackOfDisplay($0) }
+    }
+
+    private func lackOfDisplay(_ element: DescribedElement) -> [Diagnostic] {
+        var own = "display"
+        var known = ["DISPLAY"]
+        // Not for all elements of a long description: it is looked for in the text.
+        func withoutDisplay() -> String {
+            element.variable.map { "\($0)=fakesink needs no display" } ?? "fakesink and files need no display"
+        }
+        var hint: String?
+        switch element.factory {
+        case Self.directFB:
+            if hasFramebuffer() { return [] }
+            return [
+                element.diagnostic(
+                    "dfbvideosink needs a framebuffer, and /dev/fb0 can't be opened: DirectFB would crash the program",
+                    hint: "autovideosink chooses a sink that works here; \(withoutDisplay())")
+            ]
+        case "fbdevsink" where element.property("device") == nil:
+            if hasFramebuffer() { return [] }
+            return [
+                element.diagnostic(
+                    "fbdevsink needs a framebuffer, and /dev/fb0 can't be opened", hint: withoutDisplay(),
+                    severity: .warning)
+            ]
+        case "kmssink" where element.property("driver-name") == nil && element.property("bus-id") == nil:
+            if hasScreen() { return [] }
+            return [
+                element.diagnostic(
+                    "kmssink needs a display that the kernel drives (KMS), and /dev/dri/card0 can't be opened",
+                    hint: withoutDisplay(), severity: .warning)
+            ]
+        case "waylandsink": known = ["WAYLAND_DISPLAY"]
+        case ScreenCapture.factory:
+            own = "display-name"
+            hint = "export DISPLAY=:0 in a session of yours; without a screen: xvfb-run -a mediagraph run …"
+        case _ where Self.choosers.contains(element.factory):
+            if element.property("video-sink") != nil { return [] }
+            known.append("WAYLAND_DISPLAY")
+            hint = "no window will open; \(withoutDisplay())"
+        case _ where ScreenCaptures.windowSinks.contains(element.factory): break
+        default: return []
+        }
+        guard element.property(own) == nil, known.allSatisfy({ environment($0)?.isEmpty ?? true }) else { return [] }
+        let lack = known.count > 1 ? "neither \(known.joined(separator: " nor ")) is set" : "\(known[0]) isn't set"
+        return [
+            element.diagnostic(
+                "\(element.factory) needs a display, and \(lack)", hint: hint ?? withoutDisplay(), severity: .warning)
+        ]
+    }
+}

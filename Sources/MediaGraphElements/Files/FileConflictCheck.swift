@@ -1,0 +1,61 @@
+import GStreamer
+import MediaGraphCore
+import MediaGraphDescription
+
+/// Nothing may write a file that the description reads, or writes elsewhere too: what is in it would be lost before it was read,
+/// or be mixed.
+struct FileConflictCheck: DescriptionCheck {
+    /// What the program uses beside the description.
+    var others: [FileUse] = []
+
+    func problems(in element: DescribedElement) -> [Diagnostic] { [] }
+
+    func problems(among elements: [DescribedElement]) -> [Diagnostic] {
+        let files = (elements.flatMap(FileUse.all) + others).compactMap { use in
+            FileName(use.path, style: use.style).map { (use: use, name: $0) }
+        }
+        let conflicts = files.indices.compactMap { index -> Diagnostic? in
+            let (use, name) = files[index]
+            let other = files.indices.first { other in
+                other != index && Self.excludeEachOther(use, files[other].use) && name.overlaps(files[other].name)
+            }
+            return other.flatMap { Self.diagnostic(use, files[$0].use) }
+        }
+        return conflicts + ownText(elements, files.filter { $0.use.access == .writes })
+    }
+
+    private static func excludeEachOther(_ one: FileUse, _ other: FileUse) -> Bool {
+        switch (one.access, other.access) {
+        case (.reads, .reads): false
+        case (.writes, .writes): !(one.isDescriptor && other.isDescriptor)
+        case (.reads, .writes), (.writes, .reads): true
+        }
+    }
+
+    private static func diagnostic(_ use: FileUse, _ other: FileUse) -> Diagnostic? {
+        let verbs: (FileUse.Access) -> String = { $0 == .reads ? "reads" : "writes" }
+        let who = other.user == use.user ? "another \(other.user)" : other.user
+        let alias = use.name == other.name ? "" : " as \(other.name)"
+        let hint: String? =
+            switch (use.access, other.access) {
+            case (.writes, .reads): "write to another file: this one would be emptied before it is read"
+            case (.writes, .writes):
+                "give each a file of its own" + (use.missingProperty.map { ": \($0)=…" } ?? "")
+            case (.reads, _): nil
+            }
+        return use.diagnostic(
+            "\(use.user) \(verbs(use.access)) \(use.name), which \(who) \(verbs(other.access))\(alias)"
+                + (use.access == other.access ? " too" : ""),
+            hint: hint, severity: .error)
+    }
+
+    /// The description's own file is read, too.
+    private func ownText(_ elements: [DescribedElement], _ written: [(use: FileUse, name: FileName)]) -> [Diagnostic] {
+        guard let path = elements.first?.range.file, path != "description", let text = FileName(path) else { return [] }
+        return written.filter { $0.name.overlaps(text) }.compactMap { use, _ in
+            use.diagnostic(
+                "\(use.user) writes \(use.name), which is this description's own file",
+                hint: "write to another file", severity: .error)
+        }
+    }
+}

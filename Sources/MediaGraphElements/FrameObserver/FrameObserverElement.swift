@@ -1,0 +1,275 @@
+import CGStreamer
+import CMediaGraphABI
+import GStreamer
+import MediaGraphCore
+import MediaGraphDescription
+import Synchronization
+
+/// `frameobserver`: shows each frame to an observer at a place in the stream, in the format that it prefers, and lets it edit
+/// the frame where `mode=read-write`.
+///
+/// An in-place filter, not a bin with a tap or with converters: one element does both, pass-through where nothing is
+/// written, and the observer's preference may change between two frames without a negotiation of the stream.
+final class FrameObserverElement: InPlaceTransform, HandlerSwapping, NodeTraits, @unchecked Sendable {
+    // `@unchecked Sendable`: settings and slot are behind locks; what is marked so belongs to the streaming thread, which
+    // holds GStreamer's stream lock, and to `start` and `stop`, while no data flows.
+
+    static let defaultSettings = FrameObserverSettings()
+    let settings = SettingsStore(defaultSettings)
+    let slot = HandlerSlot<ObserverHandle>()
+    private let statistics = NodeStatistics()
+    let onError = Atomic<Int32>(FailurePolicy.stop.rawValue)
+
+    // The streaming thread's.
+    private var observer: ObserverHandle?
+    private var caps: Caps?
+    private var stream: StreamStart?
+    private var plan: ObserverPlan?
+    private var lastFailure: MediaGraphError?
+
+    static let log = DebugCategory("frameobserver", "MediaGraph frame observer")
+
+    static let preferenceMessage = "mediagraph-frame-preference"
+
+    override class var declaration: ElementDeclaration {
+        ElementDeclaration(
+            factoryName: NodeName.frameObserver, typeName: "GstFrameObserver", longName: "Video frame observer",
+            classification: "Filter/Analyzer/Video",
+            summary: "Shows each frame to an observer that looks at it or edits it, in the format it prefers",
+            author: NodeDefinition.author,
+            padTemplates: [
+                PadTemplate("sink", .sink, caps: "video/x-raw(ANY)"),
+                PadTemplate("src", .source, caps: "video/x-raw(ANY)"),
+            ],
+            properties: handlerProperties + [
+                .setting(
+                    "position", of: Self.self, \.position, "Where in the call the observer sits; told in its messages"),
+                .setting("mode", of: Self.self, \.mode, "Whether the observer may write to the frames"),
+                .setting(
+                    "on-error", of: Self.self, \.onError, changes: .always,
+                    "What becomes of a frame that can't be shown, or whose handler throws"),
+                NodeStatistics.property(of: Self.self) { $0.statistics },
+            ],
+            messages: [
+                MessageDeclaration(
+                    preferenceMessage, "The observer was asked for its preference",
+                    fields: [
+                        ("position", "string", "the property's nick"),
+                        ("format", "string", "the format's name in caps"),
+                        ("rotation-applied", "boolean", "frames are turned upright for it"),
+                        ("mirror-applied", "boolean", "frames are mirrored for it"),
+                    ])
+            ],
+            abiVersion: NodeDefinition.abiVersion)
+    }
+
+    override class var looksOnPassthrough: Bool { true }
+
+    private static let door = NodeDoor.make { door in
+        door.set_observer = { element, observer, error in
+            NodeDoor.answer(element, error, as: FrameObserverElement.self) { (node) throws(MediaGraphError) in
+                try node.attach(observer?.pointee)
+            }
+        }
+        door.observer_changed = { element in
+            let slot = ElementClass.implementation(of: element!, as: FrameObserverElement.self).slot
+            slot.wanted?.askAgain()
+            slot.markChanged()
+        }
+    }
+
+    required init(instance: ElementInstance) {
+        super.init(instance: instance)
+        NodeDoor.install(Self.door.pointer, on: instance)
+        setPassthrough(true)
+    }
+
+    override func start() -> Bool {
+        statistics.reset()
+        do throws(MediaGraphError) {
+            observer = try startHandler()
+            if let observer { try check(observer.mode, of: observer.name) }
+        } catch {
+            postError(.settings, "\(name): \(error)")
+            return false
+        }
+        lastFailure = nil
+        Self.log.log(
+            .info, raw: instance.element,
+            observer.map { "observer \($0.name) at \(settings.current.position.nick), \($0.mode.nick)" }
+                ?? "passes through")
+        setPassthrough(observer?.mode != .readWrite)
+        return true
+    }
+
+    override func stop() -> Bool {
+        slot.stop()
+        observer = nil
+        plan = nil
+        (caps, stream) = (nil, nil)
+        return true
+    }
+
+    // MARK: Negotiation
+
+    /// Everything that can be converted to what an observer prefers.
+    static let readableCaps = Caps.anyRawVideo.constant
+
+    static func takes(_ caps: Caps) -> Bool { caps.areFrames(in: readableCaps) }
+
+    override func transformCaps(_ caps: Caps) -> Caps {
+        slot.wanted == nil ? caps : caps.intersection(Self.readableCaps)
+    }
+
+    override func accepts(_ caps: Caps) -> Bool {
+        guard let wanted = slot.wanted, !Self.takes(caps) else { return true }
+        postError(
+            .notNegotiated, "\(name): the incoming format can't be converted for observer \(wanted.name)",
+            debug: "upstream gives \(caps); the observer can be shown \(Self.readableCaps), progressive or interleaved")
+        return false
+    }
+
+    override func setCaps(_ caps: Caps) -> Bool {
+        self.caps = caps
+        stream = currentStream
+        // The preference stays: only the observer changes that.
+        plan = nil
+        return true
+    }
+
+    /// Frames are shown as they are, whatever those behind want.
+    override func willAnswer(_ query: AllocationQuery) {
+        if slot.wanted != nil { Resolution.removeDemand(from: query) }
+    }
+
+    // MARK: Frames
+
+    override func beforeBuffer() { if slot.takeChange() { takeOver() } }
+
+    override func droppedLate() { statistics.countDrop() }
+
+    /// Another observer was set since the last frame, or the one that is there prefers something else.
+    private func takeOver() {
+        observer = slot.wanted
+        observer?.forgetOldPreference()
+        plan = nil
+        setPassthrough(observer?.mode != .readWrite)
+    }
+
+    private func makePlan(_ observer: ObserverHandle, _ caps: Caps) throws(MediaGraphError) -> ObserverPlan {
+        let (preference, isNew) = try observer.preference()
+        let plan = try ObserverPlan(caps, preference, edits: observer.mode == .readWrite)
+        self.plan = plan
+        if isNew { tell(preference, of: observer) }
+        return plan
+    }
+
+    private func tell(_ preference: FramePreference, of observer: ObserverHandle) {
+        Self.log.log(
+            .info, raw: instance.element,
+            "observer \(observer.name) prefers \(preference.format.gstreamerName)"
+                + (preference.appliesRotation ? ", turned upright" : "")
+                + (preference.appliesMirror ? ", mirrored" : ""))
+        post(
+            Structure(
+                Self.preferenceMessage,
+                [
+                    ("position", settings.current.position.nick), ("format", preference.format.gstreamerName),
+                    ("rotation-applied", preference.appliesRotation), ("mirror-applied", preference.appliesMirror),
+                ]))
+    }
+
+    override func transformInPlace(_ buffer: BufferAccess) -> FlowReturn {
+        guard let observer, let caps else {
+            statistics.countFrame()
+            return .ok
+        }
+        do throws(MediaGraphError) {
+            let plan = if let plan { plan } else { try makePlan(observer, caps) }
+            switch try show(buffer, to: observer, plan) {
+            case .pass:
+                statistics.countFrame()
+                return .ok
+            case .drop:
+                statistics.countDrop()
+                return .dropped
+            case .fail(let reason):
+                postError(.processing, "\(name): observer \(observer.name) ended the stream: \(reason)")
+                return .error
+            }
+        } catch {
+            return fail(error, observer)
+        }
+    }
+
+    private func fail(_ error: MediaGraphError, _ observer: ObserverHandle) -> FlowReturn {
+        let text = "\(name): observer \(observer.name) failed: \(error)"
+        let policy = policy
+        guard policy != .stop else {
+            postError(.processing, text)
+            return .error
+        }
+        statistics.failed.wrappingAdd(1, ordering: .relaxed)
+        Self.log.log(.warning, raw: instance.element, text)
+        // Once, not thirty times a second; `failed` counts them.
+        if error != lastFailure { postWarning(.processing, text, debug: "on-error=\(policy.nick)") }
+        lastFailure = error
+        if policy == .pass {
+            statistics.countFrame()
+            return .ok
+        }
+        statistics.countDrop()
+        return .dropped
+    }
+
+    private var policy: FailurePolicy { FailurePolicy(rawValue: onError.load(ordering: .relaxed)) ?? .stop }
+
+    @inline(__always)
+    private func show(
+        _ buffer: BufferAccess, to observer: ObserverHandle, _ plan: ObserverPlan
+    ) throws(MediaGraphError) -> Verdict {
+        let (orientation, mirror) = (tagged.orientation(of: buffer), Flip(of: buffer))
+        let direction = plan.direction(orientation)
+        guard !plan.isDirect(direction) else {
+            // What an editor had begun to write must not go on.
+            let backup = observer.mode == .readWrite && policy == .pass ? plan.backup : nil
+            return try show(buffer, plan.info, plan.caps, of: buffer, orientation, mirror, to: observer, backup)
+        }
+        let copy = try plan.copy(buffer, direction)
+        let (info, caps) = plan.copied
+        let isTurned = plan.preference.appliesRotation
+        let verdict = try show(
+            copy.access, info, caps, of: buffer, isTurned ? .upright : orientation,
+            isTurned ? mirror.turned(by: orientation) : mirror, to: observer)
+        if verdict == .pass, observer.mode == .readWrite { try plan.write(copy, direction, over: buffer) }
+        return verdict
+    }
+
+    /// Shows one buffer, which is that of the stream or a copy of it.
+    @inline(__always)
+    private func show(
+        _ shown: BufferAccess, _ info: VideoInfo, _ caps: Caps, of buffer: BufferAccess,
+        _ orientation: VideoOrientation, _ mirror: Flip, to observer: ObserverHandle, _ backup: FrameBackup? = nil
+    ) throws(MediaGraphError) -> Verdict {
+        let began = monotonicNanoseconds()
+        let verdict: Verdict?
+        do {
+            verdict = try shown.withVideoFrame(info, observer.mode == .readWrite ? .readWrite : .read) { mapped in
+                var frame = MGVideoFrame(
+                    mapped, in: shown, caps, of: buffer, orientation, mirror: mirror,
+                    runningTime: runningTime(of: buffer.presentationTimestamp), segment: segment, stream: stream)
+                backup?.save(mapped)
+                do { return try observer.see(&frame) } catch {
+                    backup?.restore(&mapped)
+                    throw error
+                }
+            }
+        } catch { throw .wrapping(error, observer.name) }
+        statistics.handlerTime.wrappingAdd(monotonicNanoseconds() - began, ordering: .relaxed)
+        guard let verdict else {
+            throw .processingFailed(
+                .init("a frame", expected: "\(info.size) bytes that can be mapped", actual: "\(shown.size)"))
+        }
+        return verdict
+    }
+}

@@ -1,0 +1,286 @@
+import CGStreamer
+import CMediaGraphABI
+import GStreamer
+import MediaGraphCore
+import MediaGraphDescription
+import Synchronization
+
+/// `preprocessor`: calls a handler once for each frame, in place, before the frame goes out.
+///
+/// An in-place filter, not appsink → application → appsrc: that hop deadlocks in preroll, adds a thread and a queue, and
+/// loses allocation and latency queries. Without a handler it is a pass-through that touches no byte.
+final class PreprocessorElement: InPlaceTransform, HandlerSwapping, @unchecked Sendable {
+    // `@unchecked Sendable`: settings and slot are behind locks; what is marked so belongs to the streaming thread, which
+    // holds GStreamer's stream lock, and to `start` and `stop`, while no data flows.
+
+    static let defaultSettings = PreprocessorSettings()
+    let settings = SettingsStore(defaultSettings)
+    let slot = HandlerSlot<ProcessorHandle>()
+    let statistics = NodeStatistics()
+
+    // The streaming thread's.
+    private var handler: ProcessorHandle?
+    private var policy = PreprocessorSettings.FramePolicy()
+    private var stream: Stream?
+    private var lastFailure: MediaGraphError?
+    /// Frames since a handler came that can't take them.
+    private var framesWaited = 0
+    /// So many are no longer those that were under way when it came.
+    private static let patience = 30
+
+    /// A class, so that a frame takes a reference and not a copy of 400 bytes.
+    private final class Stream {
+        let info: VideoInfo
+        let caps: Caps
+        /// Each frame as it came in, for `on-error=pass`.
+        lazy var backup = FrameBackup(info)
+        init(_ info: VideoInfo, _ caps: Caps) {
+            self.info = info
+            self.caps = caps
+        }
+    }
+
+    static let log = DebugCategory("preprocessor", "MediaGraph pre-processor")
+
+    override class var declaration: ElementDeclaration {
+        ElementDeclaration(
+            factoryName: NodeName.preprocessor, typeName: "GstPreprocessor", longName: "Video pre-processor",
+            classification: "Filter/Effect/Video",
+            summary: "Hands each frame to a handler that edits it in place before it goes out",
+            author: NodeDefinition.author,
+            padTemplates: [
+                PadTemplate("sink", .sink, caps: "video/x-raw(ANY)"),
+                PadTemplate("src", .source, caps: "video/x-raw(ANY)"),
+            ],
+            properties: handlerProperties + [
+                .setting(
+                    "on-error", of: Self.self, \.onError, changes: .always,
+                    "What becomes of a frame whose handler throws"),
+                .setting(
+                    "max-time", of: Self.self, \.maxTime, changes: .always,
+                    "Maximum nanoseconds per frame for the handler; a frame that takes longer is counted as late and reported as a QoS message. 0: no limit"
+                ),
+                .setting(
+                    "on-late", of: Self.self, \.onLate, changes: .always,
+                    "What becomes of a frame whose handler took longer than max-time"),
+                NodeStatistics.property(of: Self.self) { $0.statistics },
+            ],
+            abiVersion: NodeDefinition.abiVersion)
+    }
+
+    private static let door = NodeDoor.make { door in
+        door.set_processor = { element, processor, error in
+            NodeDoor.answer(element, error, as: PreprocessorElement.self) { (node) throws(MediaGraphError) in
+                try node.attach(processor?.pointee)
+            }
+        }
+    }
+
+    required init(instance: ElementInstance) {
+        super.init(instance: instance)
+        NodeDoor.install(Self.door.pointer, on: instance)
+        setPassthrough(true)
+    }
+
+    override func start() -> Bool {
+        statistics.reset()
+        do throws(MediaGraphError) { handler = try startHandler() } catch {
+            postError(.settings, "\(name): \(error)")
+            return false
+        }
+        policy = settings.current.framePolicy
+        lastFailure = nil
+        framesWaited = 0
+        Self.log.log(.info, raw: instance.element, handler.map { "runs handler \($0.name)" } ?? "passes through")
+        setPassthrough(handler == nil)
+        return true
+    }
+
+    override func stop() -> Bool {
+        slot.stop()
+        handler = nil
+        stream = nil
+        return true
+    }
+
+    // MARK: Negotiation
+
+    override func transformCaps(_ caps: Caps) -> Caps {
+        // In place, so both sides have the same caps; a handler needs memory that it can read, in a format it knows.
+        guard let wanted = slot.wanted else { return caps }
+        return caps.intersection(wanted.caps)
+    }
+
+    override func accepts(_ caps: Caps) -> Bool {
+        guard let wanted = slot.wanted else { return true }
+        // Until upstream has changed to what a new handler takes, the old one goes on.
+        if wanted.takes(caps) || handler?.takes(caps) == true { return true }
+        postError(
+            .notNegotiated, "\(name): handler \(wanted.name) doesn't support the incoming format",
+            debug: "upstream gives \(caps); the handler takes \(wanted.caps), progressive or interleaved")
+        return false
+    }
+
+    override func setCaps(_ caps: Caps) -> Bool {
+        // Without a handler too: one may come at any time.
+        stream = VideoInfo(caps).map { Stream($0, caps) }
+        slot.markChanged()
+        Self.log.log(.debug, raw: instance.element, "format \(caps)")
+        return stream != nil || handler == nil
+    }
+
+    /// Frames are shown as they are, whatever those behind want.
+    override func willAnswer(_ query: AllocationQuery) {
+        if slot.wanted != nil { Resolution.removeDemand(from: query) }
+    }
+
+    // MARK: Frames
+
+    override func beforeBuffer() {
+        if slot.takeChange() { takeOver() }
+        if framesWaited > 0 { countWaiting() }
+        if handler == nil { statistics.countFrame() }
+    }
+
+    override func droppedLate() {
+        // It was counted as passed.
+        if handler == nil { statistics.frames.wrappingSubtract(1, ordering: .relaxed) }
+        statistics.countDrop()
+    }
+
+    /// Something was set since the last frame.
+    private func takeOver() {
+        policy = settings.current.framePolicy
+        let wanted = slot.wanted
+        guard wanted !== handler else { return }
+        if let wanted {
+            guard let stream, wanted.takes(stream.caps) else {
+                framesWaited = max(framesWaited, 1)
+                Self.log.log(.info, raw: instance.element, "handler \(wanted.name) waits for a format that it takes")
+                return
+            }
+        }
+        handler = wanted
+        framesWaited = 0
+        setPassthrough(wanted == nil)
+        Self.log.log(
+            .info, raw: instance.element, wanted.map { "handler \($0.name) takes over" } ?? "passes through from now on"
+        )
+    }
+
+    /// Upstream said that it could give what a new handler takes, and doesn't.
+    private func countWaiting() {
+        framesWaited += 1
+        guard framesWaited == Self.patience, let wanted = slot.wanted, let stream else { return }
+        postWarning(
+            .notNegotiated,
+            "\(name): handler \(wanted.name) isn't active yet: upstream hasn't switched to a format that it takes; put videoconvert before \(name)",
+            debug: "upstream gives \(stream.caps); the handler takes \(wanted.caps)")
+    }
+
+    override func transformInPlace(_ buffer: BufferAccess) -> FlowReturn {
+        guard let handler, let stream else { return .ok }
+        let began = monotonicNanoseconds()
+        do {
+            let verdict = try buffer.withVideoFrame(stream.info, .readWrite) { mapped in
+                try process(&mapped, of: buffer, handler, stream)
+            }
+            let elapsed = monotonicNanoseconds() - began
+            statistics.handlerTime.wrappingAdd(elapsed, ordering: .relaxed)
+            guard let verdict else {
+                postError(
+                    .wrongFormat, "\(name): a frame can't be mapped",
+                    debug: "caps \(stream.caps) need \(stream.info.size) bytes, the buffer has \(buffer.size)")
+                return .error
+            }
+            return finish(buffer, verdict, after: elapsed, handler)
+        } catch {
+            statistics.handlerTime.wrappingAdd(monotonicNanoseconds() - began, ordering: .relaxed)
+            return fail(.wrapping(error, handler.name), handler)
+        }
+    }
+
+    @inline(__always)
+    private func process(
+        _ mapped: inout MappedVideoFrame, of buffer: BufferAccess, _ handler: ProcessorHandle, _ stream: Stream
+    ) throws(MediaGraphError) -> Verdict {
+        let backup = policy.onError == .pass ? stream.backup : nil
+        backup?.save(mapped)
+        var frame = MGVideoFrame(
+            mapped, in: buffer, stream.caps, of: buffer, tagged.orientation(of: buffer), mirror: Flip(of: buffer),
+            runningTime: runningTime(of: buffer.presentationTimestamp), segment: segment)
+        do throws(MediaGraphError) { return try handler.process(&frame) } catch {
+            backup?.restore(&mapped)
+            throw error
+        }
+    }
+
+    @inline(__always)
+    private func finish(
+        _ buffer: BufferAccess, _ verdict: Verdict, after elapsed: UInt64, _ handler: ProcessorHandle
+    ) -> FlowReturn {
+        let isLate = elapsed > policy.maxTime
+        switch verdict {
+        case .pass where !isLate:
+            statistics.countFrame()
+            return .ok
+        case .pass:
+            let isDropped = policy.onLate == .drop
+            if isDropped { statistics.countDrop() } else { statistics.countFrame() }
+            tellLate(buffer, elapsed, isDropped: isDropped, handler)
+            return isDropped ? .dropped : .ok
+        case .drop:
+            statistics.countDrop()
+            Self.log.log(.debug, raw: instance.element, "handler \(handler.name) dropped a frame")
+            if isLate { tellLate(buffer, elapsed, isDropped: true, handler) }
+            return .dropped
+        case .fail(let reason):
+            postError(.processing, "\(name): handler \(handler.name) ended the stream: \(reason)")
+            return .error
+        }
+    }
+
+    private func tellLate(_ buffer: BufferAccess, _ elapsed: UInt64, isDropped: Bool, _ handler: ProcessorHandle) {
+        statistics.late.wrappingAdd(1, ordering: .relaxed)
+        Self.log.log(
+            .debug, raw: instance.element,
+            "handler \(handler.name) took \(elapsed) ns, max-time is \(policy.maxTime) ns")
+        postLateness(
+            of: buffer, by: elapsed - policy.maxTime, isDropped: isDropped,
+            processed: statistics.frames.load(ordering: .relaxed), dropped: statistics.dropped.load(ordering: .relaxed))
+    }
+
+    private func fail(_ error: MediaGraphError, _ handler: ProcessorHandle) -> FlowReturn {
+        let text = "\(name): handler \(handler.name) failed: \(error)"
+        guard policy.onError != .stop else {
+            postError(.processing, text)
+            return .error
+        }
+        statistics.failed.wrappingAdd(1, ordering: .relaxed)
+        Self.log.log(.warning, raw: instance.element, text)
+        // Once, not thirty times a second; `failed` counts them.
+        if error != lastFailure { postWarning(.processing, text, debug: "on-error=\(policy.onError.nick)") }
+        lastFailure = error
+        if policy.onError == .pass {
+            statistics.countFrame()
+            return .ok
+        }
+        statistics.countDrop()
+        return .dropped
+    }
+}
+
+extension PreprocessorElement: NodeTraits {
+    /// The formats of the handler; what the node carries for a handler that takes all.
+    static func caps(of element: ParsedElement, _ direction: Pad.Direction) -> Caps? {
+        handler(of: element).map { FrameCaps.of(formats: $0.formats) }
+    }
+
+    static func formatHandler(of element: ParsedElement) -> String? { handler(of: element)?.name }
+
+    private static func handler(of element: ParsedElement) -> HandlerRegistry.Entry? {
+        element.value(of: "handler").flatMap { name in
+            HandlerRegistry.shared.handlers(.processor).first { $0.name == name }
+        }
+    }
+}

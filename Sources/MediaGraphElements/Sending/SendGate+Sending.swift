@@ -1,0 +1,216 @@
+import CMediaGraphABI
+import GStreamer
+import MediaGraphCore
+
+/// The sender's side of the gate. Any thread.
+extension SendGate {
+    /// Sends a payload; with a queue that blocks it waits for room, within `block-timeout`, or where there is `interrupted`, which
+    /// is asked at each `wake`, for as long as it takes.
+    func send(
+        _ outgoing: UnsafePointer<Payload.Outgoing>, interrupted: (() -> Bool)? = nil
+    ) throws(MediaGraphError) {
+        // Who is waiting for room when sending is stopped has done nothing wrong.
+        var isOverWhileWaiting = false
+        do throws(MediaGraphError) {
+            let (format, timeout) = try admit(outgoing)
+            let payload = try format.payload(outgoing, marks)
+            let time = SendTime(outgoing.pointee.timestamp, arrival: { runningTime })
+            let limit = interrupted == nil ? timeout.map { Int64($0.nanoseconds / 1000) } : nil
+            var hasWaited = false
+            let offer = monitor.wait(timeout: limit) { state -> SendOffer<Payload>? in
+                let offer = state.offer(payload, time, suspends: false)
+                if case .full = offer, state.queue.waits {
+                    hasWaited = true
+                    return interrupted?() == true ? offer : nil
+                }
+                if case .closed = offer { isOverWhileWaiting = hasWaited }
+                return offer
+            }
+            try settle(offer ?? .full, payload, timeout)
+        } catch {
+            if !isOverWhileWaiting { statistics.countRefusal() }
+            throw error
+        }
+        statistics.countFrame()
+        wakeStream()
+    }
+
+    /// Everything that can refuse a payload before it is looked at. Memory that was handed over goes back then.
+    private func admit(
+        _ outgoing: UnsafePointer<Payload.Outgoing>
+    ) throws(MediaGraphError) -> (Payload.Format, ClockTime?) {
+        do throws(MediaGraphError) {
+            let (isOpen, format, timeout) = monitor.withLock(wakes: false) {
+                ($0.queue.isOpen, $0.format, $0.settings.blockTimeout)
+            }
+            // Nearly every one is like the one before.
+            if isOpen, let format, format.accepts(outgoing) { return (format, timeout) }
+            let new = try Payload.Format(outgoing.pointee, rules)
+            guard isOpen else { throw closedError }
+            return (new, timeout)
+        } catch {
+            outgoing.pointee.giveBack()
+            throw error
+        }
+    }
+
+    var rules: Payload.Rules { monitor.withLock(wakes: false) { $0.settings.rules } }
+
+    /// What an offer means to its sender. A payload that didn't get in is let go.
+    private func settle(
+        _ offer: SendOffer<Payload>, _ payload: Payload, _ timeout: ClockTime?
+    ) throws(MediaGraphError) {
+        switch offer {
+        case .accepted: return
+        case .dropped(let lost):
+            lost.discard()
+            statistics.countDrop()
+            // A stream that has ended takes nothing: the next sender is told.
+            if refusal != nil { failed() }
+        case .closed:
+            payload.discard()
+            throw closedError
+        case .tooFrequent:
+            let pace = payload.format.pace
+            payload.discard()
+            throw Self.tooFrequent(pace)
+        case .full:
+            payload.discard()
+            throw fullError(timeout)
+        }
+    }
+
+    private static func tooFrequent(_ pace: String) -> MediaGraphError {
+        .tooFrequent(.init(Payload.act, actual: "the timestamps exceed the rate, \(pace)"))
+    }
+
+    private var closedError: MediaGraphError {
+        endedError
+            ?? .wrongUsage(.init(Payload.act, actual: "only possible between startSend and stopSend"))
+    }
+
+    /// Why no buffer will be taken any more, where that is so.
+    private var refusal: FlowReturn? { owner.element?.staticPad("src")?.refusal }
+
+    private var endedError: MediaGraphError? {
+        refusal.map { refusal in
+            .wrongUsage(
+                .init(Payload.act, actual: "the stream has ended (\(refusal))"))
+        }
+    }
+
+    /// The queue is full, or stayed so.
+    private func fullError(_ timeout: ClockTime?) -> MediaGraphError {
+        if let endedError { return endedError }
+        guard monitor.withLock(wakes: false, { $0.queue.waits }) else {
+            return .tooFrequent(.init(Payload.act, actual: "the queue is full; send more slowly"))
+        }
+        let within = timeout.map { " for \($0.seconds) s (block-timeout)" } ?? ""
+        return .timeOut(.init(Payload.act, actual: "the queue stayed full\(within)"))
+    }
+
+    // MARK: Tasks
+
+    /// Sends a payload without ever waiting: `nil` when it is in, else the ticket of one of which `done` is told later.
+    func sendLater(
+        _ outgoing: UnsafePointer<Payload.Outgoing>, _ callback: SendCallback
+    ) throws(MediaGraphError) -> UInt64? {
+        do throws(MediaGraphError) {
+            let (format, timeout) = try admit(outgoing)
+            let payload = try format.payload(outgoing, marks)
+            let time = SendTime(outgoing.pointee.timestamp, arrival: { runningTime })
+            let (offer, ticket) = monitor.withLock { state -> (SendOffer<Payload>, UInt64?) in
+                let offer = state.waiting.isEmpty ? state.offer(payload, time, suspends: true) : .full
+                guard case .full = offer, state.queue.isOpen, state.queue.waits else { return (offer, nil) }
+                state.nextTicket += 1
+                state.waiting.append(
+                    WaitingSend(ticket: state.nextTicket, payload: payload, time: time, callback: callback))
+                return (offer, state.nextTicket)
+            }
+            if let ticket {
+                if let timeout { expire(ticket, after: timeout) }
+                return ticket
+            }
+            try settle(offer, payload, timeout)
+        } catch {
+            statistics.countRefusal()
+            throw error
+        }
+        statistics.countFrame()
+        wakeStream()
+        return nil
+    }
+
+    /// Gives up a send that still waits.
+    func giveUp(_ ticket: UInt64) {
+        guard let send = monitor.withLock(wakes: false, { $0.takeWaiting(ticket) }) else { return }
+        send.payload.discard()
+        statistics.countRefusal()
+        send.callback.call(MG_CANCELLED, nil)
+    }
+
+    private func expire(_ ticket: UInt64, after timeout: ClockTime) {
+        Timer.run(after: timeout) { [self] in
+            guard let send = monitor.withLock(wakes: false, { $0.takeWaiting(ticket) }) else { return }
+            complete(send, fullError(timeout))
+        }
+    }
+
+    /// Every task that waits is refused: the gate has closed.
+    func refuse(_ waiting: [WaitingSend<Payload>], counts: Bool = true) {
+        for send in waiting { complete(send, closedError, counts: counts) }
+    }
+
+    /// Tells tasks what became of their payloads, now that there was room.
+    func tellSettled() {
+        let settled = monitor.withLock(wakes: false) { state in
+            defer { state.settled = [] }
+            return state.settled
+        }
+        for send in settled {
+            complete(send.waiting, send.isTooFrequent ? Self.tooFrequent(send.waiting.payload.format.pace) : nil)
+        }
+    }
+
+    /// Tells a task that its payload is in, or why it isn't. Never under the lock.
+    private func complete(_ send: WaitingSend<Payload>, _ error: MediaGraphError?, counts: Bool = true) {
+        guard let error else {
+            statistics.countFrame()
+            return send.callback.call(MG_ACCEPTED, nil)
+        }
+        send.payload.discard()
+        if counts { statistics.countRefusal() }
+        send.callback.call(MG_REFUSED, error)
+    }
+
+    // MARK: The end
+
+    /// For whoever sends the element an EOS event: in any state, as with every source.
+    func endOfStreamRequested() { end(.endOfStream, inAnyState: true) }
+
+    /// Downstream takes nothing any more: senders are told, until a flush makes a new beginning.
+    func failed() {
+        refuse(
+            monitor.withLock { state in
+                state.queue.refuse()
+                return state.takeWaiting()
+            })
+        alarm.cancel()
+    }
+
+    /// EOS has left the node. Where nobody asked for it, downstream has ended the stream.
+    func streamEnded() { if !hasEnded { failed() } }
+
+    @discardableResult
+    func end(_ ending: SendQueue<Payload>.Ending, inAnyState: Bool = false) -> Bool {
+        let refused = monitor.withLock { state -> [WaitingSend<Payload>]? in
+            guard state.queue.isOpen || inAnyState else { return nil }
+            state.queue.end(ending)
+            return state.takeWaiting()
+        }
+        guard let refused else { return false }
+        refuse(refused)
+        alarm.cancel()
+        return true
+    }
+}

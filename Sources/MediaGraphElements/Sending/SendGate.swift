@@ -1,0 +1,272 @@
+import CMediaGraphABI
+import DequeModule
+import GStreamer
+import MediaGraphCore
+import Synchronization
+
+/// Lets what a source sends into the graph between `startSend` and `stopSend`, and refuses it with a typed error before
+/// and after: the one lock around a `SendQueue`, and what happens to a payload outside of it.
+///
+/// Senders hold it, so it outlives the element. A payload is copied outside the lock; the check of the gate and the place in
+/// the queue are one step, so nothing gets in once `close` has begun.
+///
+/// `@unchecked Sendable`: as its superclass; the state is behind the monitor's lock.
+final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
+    struct Settings: Sendable {
+        var pace = Pace.live
+        var policy = OverflowPolicy.dropOldest
+        /// By the payload's weight.
+        var bound = 2
+        /// How long a sender waits for room; `nil`: as long as it takes.
+        var blockTimeout: ClockTime? = .milliseconds(100)
+        /// How long a source's task may take to end.
+        var stopTimeout = ClockTime.seconds(1)
+        var rules = Payload.anything
+    }
+
+    struct State: Sendable {
+        var queue = SendQueue<Payload>()
+        /// Tasks that wait for room, in order: they get it before anyone who asks later.
+        var waiting = Deque<WaitingSend<Payload>>()
+        /// Of these, those that wait no more and haven't been told.
+        var settled: [SettledSend<Payload>] = []
+        var nextTicket: UInt64 = 0
+        var timeline = Payload.Timeline()
+        var settings = Settings()
+        /// The last sender's, for the next one.
+        var format: Payload.Format?
+        /// What downstream was told.
+        var delivered: Payload.Format?
+        var hasSegment = false
+    }
+
+    let monitor = BlockingMonitor(State())
+    /// Of a streaming thread that gives more than it takes, silence say: odd while it is downstream with that.
+    private let crossings = Atomic<UInt64>(0)
+    let marks: Payload.Marks
+
+    init(owner: WeakElement, marks: Payload.Marks, startsEarly: Bool = false) {
+        self.marks = marks
+        super.init(owner: owner, startsEarly: startsEarly)
+    }
+
+    override var isOpen: Bool { monitor.withLock(wakes: false) { $0.queue.isOpen } }
+    override var pace: Pace { monitor.withLock(wakes: false) { $0.settings.pace } }
+    override var stopTimeout: ClockTime { monitor.withLock(wakes: false) { $0.settings.stopTimeout } }
+    override var level: Int { monitor.withLock(wakes: false) { $0.queue.level } }
+
+    override func endOfStream() { end(.endOfStream) }
+
+    /// The error comes on the bus when what was sent before it has been delivered.
+    override func fail(_ error: MediaGraphError) {
+        if !end(.failure(error)) { owner.postError(.processing, "\(owner.name): \(error)") }
+    }
+
+    override func cancel(_ ticket: UInt64) { giveUp(ticket) }
+
+    // MARK: The node's side
+
+    func initialize(_ settings: Settings) {
+        statistics.reset()
+        monitor.withLock {
+            // Tickets are never given twice: time-outs and cancellations of the last cycle may still come.
+            let nextTicket = $0.nextTicket
+            $0 = State()
+            $0.nextTicket = nextTicket
+            $0.settings = settings
+            $0.queue.initialize(bound: settings.bound, policy: settings.policy)
+        }
+    }
+
+    func uninitialize() { discard(monitor.withLock { $0.queue.uninitialize() }) }
+
+    /// Before `startSend`.
+    func open() {
+        monitor.withLock {
+            $0.queue.open()
+            $0.timeline = Payload.Timeline()
+        }
+    }
+
+    /// After `startSend`.
+    func startSendReturned() { monitor.withLock { $0.queue.opened() } }
+
+    /// Before `stopSend`: whoever waits is told that it is over, which is no refusal to count. Then waits until what was accepted has left the node, and status off
+    /// behind it; but not for a stream that stands still, as when a sink is in PAUSED already and holds a frame.
+    func close() {
+        let refused = monitor.withLock { state in
+            state.queue.close()
+            return state.takeWaiting()
+        }
+        refuse(refused, counts: false)
+        alarm.cancel()
+        var last: (delivered: UInt64, crossings: UInt64)?
+        for _ in 0..<20 {
+            if monitor.wait(timeout: 100_000, { $0.queue.isDrained ? true : nil }) != nil { return }
+            // A thread that is on its way here only waits for a processor.
+            let (isDelivering, delivered) = monitor.withLock { ($0.queue.isDelivering, $0.queue.delivered) }
+            let now = (delivered: delivered, crossings: crossings.load(ordering: .relaxed))
+            if isDelivering || now.crossings % 2 == 1, let last, last == now { break }
+            last = now
+        }
+        monitor.withLock { $0.queue.abandonDrain() }
+    }
+
+    /// How long sinks make what goes out wait. What is sent at the clock's pace needs room for as long; what is sent as fast
+    /// as it is taken waits.
+    func latencyDecided(_ latency: ClockTime) {
+        monitor.withLock { state in
+            guard state.settings.pace == .live else { return }
+            state.queue.latency = latency
+            state.admitWaiting()
+        }
+        tellSettled()
+    }
+
+    func downstreamReconfigured() {
+        monitor.withLock { $0.queue.reconfigure() }
+        wakeStream()
+    }
+
+    /// A flush, or the end of data flow: what is queued is lost, and counted.
+    func flush() {
+        let lost = monitor.withLock { state in
+            state.hasSegment = false
+            let lost = state.queue.flush()
+            state.admitWaiting()
+            return lost
+        }
+        wakeStream()
+        discard(lost)
+        tellSettled()
+    }
+
+    func resume() { monitor.withLock { $0.queue.resume() } }
+
+    /// READY→PAUSED: a new stream, whose pad has forgotten the last one's caps, segment and status.
+    func streamBegins() {
+        monitor.withLock { state in
+            state.delivered = nil
+            state.hasSegment = false
+            state.queue.streamBegins()
+        }
+    }
+
+    private func discard(_ lost: [Payload]) { for payload in lost { lose(payload) } }
+
+    /// A payload that nobody gets, counted.
+    func lose(_ payload: Payload) {
+        payload.discard()
+        statistics.countDrop()
+    }
+
+    /// A streaming thread that waits for the clock has to look again.
+    @inline(__always)
+    func wakeStream() { if Payload.isClocked { alarm.cancel() } }
+
+    // MARK: The streaming thread
+
+    /// It goes downstream, or has come back.
+    @inline(__always)
+    func crosses(isOutward: Bool) {
+        let count = crossings.load(ordering: .relaxed)
+        if (count % 2 == 0) == isOutward { crossings.store(count &+ 1, ordering: .relaxed) }
+    }
+
+    enum Step {
+        /// As the one before.
+        case frame(Payload)
+        /// Behind something new: `caps`, `segment` and status `on`, in this order.
+        case announced(Payload, caps: Bool, segment: Bool, on: Bool)
+        case off, reconfigure, drained, flush
+        case end
+    }
+
+    /// Waits for something to do.
+    func next() -> Step {
+        while true {
+            // A flag rather than their list, which would be counted a reference on for each frame.
+            var areSettled = false
+            let step = monitor.wait { $0.next(&areSettled) }
+            if areSettled { tellSettled() }
+            // `drained` is a result, so that whoever waits for it is woken; there is nothing else to do.
+            switch step {
+            case .drained, nil: continue
+            case let step?: return step
+            }
+        }
+    }
+
+    /// The same up to a running time; `nil` then. A payload must be clocked.
+    func next(by deadline: ClockTime) -> Step? {
+        while true {
+            // Before the look at the queue: what comes between the two is in time.
+            let now = owner.element?.currentRunningTime
+            var areSettled = false
+            let step = monitor.withLock { $0.next(&areSettled) }
+            if areSettled { tellSettled() }
+            switch step {
+            case .drained: continue
+            case let step?: return step
+            case nil: break
+            }
+            guard let now, now < deadline, let element = owner.element else { return nil }
+            alarm.wait(for: deadline, of: element) { monitor.withLock(wakes: false) { $0.queue.hasNext } }
+        }
+    }
+
+    /// Waits for a running time at which something that was taken is due, while what is sent keeps the clock's pace.
+    func waitInPace(until time: ClockTime) {
+        while let element = owner.element, let now = element.currentRunningTime, now < time {
+            let keepsPace = { [monitor] in
+                monitor.withLock(wakes: false) { $0.settings.pace == .live && $0.queue.keepsPace }
+            }
+            guard keepsPace() else { return }
+            alarm.wait(for: time, of: element) { !keepsPace() }
+        }
+    }
+
+    /// Waits while frames would be refused because sending hasn't begun, or has been stopped. False when it never will, or by
+    /// `interrupted`, which is asked at each `wake`.
+    func waitUntilOpen(_ interrupted: () -> Bool) -> Bool {
+        monitor.wait { state -> Bool? in
+            if state.queue.isOpen { return true }
+            return interrupted() || state.queue.hasEnded || state.queue.phase == .uninitialized ? false : nil
+        } ?? false
+    }
+
+    func wake() { monitor.withLock { _ in } }
+
+    /// Nothing will be taken any more.
+    var hasEnded: Bool { monitor.withLock(wakes: false) { $0.queue.hasEnded } }
+
+    /// How the stream ends, when `next` says that it does.
+    var ending: SendQueue<Payload>.Ending? { monitor.withLock(wakes: false) { $0.queue.ending } }
+}
+
+extension SendGate.State {
+    /// What the streaming thread does next; `nil`: wait. Whether somebody got room by it, and is to be told.
+    @inline(__always)
+    mutating func next(_ areSettled: inout Bool) -> SendGate<Payload>.Step? {
+        switch queue.next() {
+        case .frame(let frame, let isFirst):
+            if !waiting.isEmpty {
+                admitWaiting()
+                areSettled = true
+            }
+            let isNew = !frame.has(delivered)
+            guard isFirst || isNew else { return .frame(frame) }
+            defer {
+                delivered = frame.format
+                hasSegment = true
+            }
+            return .announced(frame, caps: isNew, segment: isFirst && !hasSegment, on: isFirst)
+        case .off: return .off
+        case .reconfigure: return .reconfigure
+        case .flush: return .flush
+        case .end: return .end
+        case .drained: return .drained
+        case nil: return nil
+        }
+    }
+}

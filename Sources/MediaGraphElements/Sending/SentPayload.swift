@@ -1,0 +1,83 @@
+import CMediaGraphABI
+import GStreamer
+import MediaGraphCore
+
+/// What goes through a gate: a buffer on its way from a sender to the streaming thread.
+///
+/// Conform with a structure that has no reference that Swift counts: it moves through queue and lock.
+protocol SentPayload: Queueable, Sendable {
+    /// As it comes in, in C.
+    associatedtype Outgoing: OutgoingMedia
+    associatedtype Format: SentFormatDescription where Format.Payload == Self
+    associatedtype Timeline: SendTimeline where Timeline.Payload == Self
+    /// What a source's declarations and a node's properties allow.
+    associatedtype Rules: Sendable
+    /// What else a node adds to each, whatever it is.
+    associatedtype Marks: Sendable
+
+    /// What a refusal is about, such as "sending a frame".
+    static var act: String { get }
+    static var log: DebugCategory { get }
+    static var anything: Rules { get }
+    /// The streaming thread waits by the clock too, and looks again when something comes in.
+    static var isClocked: Bool { get }
+
+    /// Valid until it is taken.
+    var format: Format { get }
+    func has(_ format: Format?) -> Bool
+    /// `take` or `discard` is called once; never under a lock, for the memory goes back to whoever handed it over.
+    func take() -> Buffer
+}
+
+extension SentPayload {
+    @inline(__always)
+    func discard() { _ = take() }
+}
+
+/// A C structure that media is handed over in.
+protocol OutgoingMedia {
+    /// Running time, or GST_CLOCK_TIME_NONE.
+    var timestamp: UInt64 { get }
+    /// Lets go of what was handed over and isn't wanted.
+    func giveBack()
+}
+
+/// What payloads are, as long as that stays the same: made only when it changes.
+protocol SentFormatDescription: AnyObject, Sendable {
+    associatedtype Payload: SentPayload
+    /// Refuses what can't be, with what was expected.
+    init(_ outgoing: Payload.Outgoing, _ rules: Payload.Rules) throws(MediaGraphError)
+    /// Whether this one is like that, and whole.
+    func accepts(_ outgoing: UnsafePointer<Payload.Outgoing>) -> Bool
+    /// Takes it over, without a copy where that can be.
+    func payload(_ outgoing: UnsafePointer<Payload.Outgoing>, _ marks: Payload.Marks) throws(MediaGraphError) -> Payload
+    /// What was expected of a payload that came too soon.
+    var pace: String { get }
+}
+
+/// When payloads are shown. Begins anew with each `startSend`. Pure.
+protocol SendTimeline: Sendable {
+    associatedtype Payload
+    init()
+    /// Stamps a payload; false, and nothing is counted, when it comes too soon. In the order in which they get in.
+    mutating func stamp(_ payload: Payload, _ time: SendTime, _ pace: Pace) -> Bool
+    /// Stamps one that came too soon and has waited for its place since.
+    mutating func force(_ payload: Payload, _ time: SendTime)
+}
+
+/// A payload's own timestamp, or when it came.
+enum SendTime: Sendable {
+    case given(ClockTime)
+    case arrived(ClockTime)
+
+    var clockTime: ClockTime {
+        switch self {
+        case .given(let time), .arrived(let time): time
+        }
+    }
+
+    @inline(__always)
+    init(_ raw: UInt64, arrival: () -> ClockTime?) {
+        if raw != .max { self = .given(ClockTime(nanoseconds: raw)) } else { self = .arrived(arrival() ?? .zero) }
+    }
+}

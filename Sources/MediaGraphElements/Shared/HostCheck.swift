@@ -1,0 +1,45 @@
+import GStreamer
+import Glibc
+import MediaGraphCore
+import MediaGraphDescription
+
+/// Warns about a host name that can't be resolved: `udpsink` would send nothing, without an error. Other elements fail by
+/// themselves.
+struct HostCheck: DescriptionCheck {
+    /// In milliseconds, for all names together. Resolving a name may query a server.
+    private static let timeLimit: UInt64 = 2_000
+
+    /// Asks what is wrong with a name; the answer is `nil` for one that is known.
+    var lookUp: @Sendable (String) -> String? = Self.failure
+
+    func problems(in element: DescribedElement) -> [Diagnostic] { problems(among: [element]) }
+
+    func problems(among elements: [DescribedElement]) -> [Diagnostic] {
+        let hosts = elements.compactMap { element in
+            element.factory == "udpsink"
+                ? element.property("host").flatMap { host in host.value.map { (host, $0) } } : nil
+        }.filter { !$0.1.isEmpty }
+        let calls = Set(hosts.map(\.1)).map { [lookUp] name in (name, DeviceCall { lookUp(name) }) }
+        let end = monotonicNanoseconds() + Self.timeLimit * 1_000_000
+        var failures: [String: String] = [:]
+        for (name, call) in calls {
+            let now = monotonicNanoseconds()
+            let rest = end > now ? (end - now) / 1_000_000 : 0
+            failures[name] = call.answer(within: rest) ?? .some("no name server answered")
+        }
+        return hosts.compactMap { host, name in
+            failures[name].map { failure in
+                host.diagnostic(
+                    "can't resolve the host name \"\(name)\": \(failure)",
+                    hint: "check the name, or write its IP address: host=192.168.1.5", severity: .warning)
+            }
+        }
+    }
+
+    private static let failure: @Sendable (String) -> String? = { name in
+        var list: UnsafeMutablePointer<addrinfo>?
+        defer { if let list { freeaddrinfo(list) } }
+        let code = getaddrinfo(name, nil, nil, &list)
+        return code == 0 ? nil : String(cString: gai_strerror(code))
+    }
+}

@@ -1,0 +1,53 @@
+import GStreamer
+import MediaGraphCore
+
+/// What a source may send: its own capabilities as far as downstream takes them.
+struct SupportedCapabilities: Sendable, Equatable {
+    let list: [VideoCapability]
+
+    /// The largest by area, then by rate.
+    var suggested: VideoCapability? {
+        list.max { ($0.width * $0.height, $0.framesPerSecond.value) < ($1.width * $1.height, $1.framesPerSecond.value) }
+    }
+
+    private static let usualSizes = [(160, 90), (320, 180), (640, 360), (1280, 720), (1920, 1080), (3840, 2160)]
+    private static let usualRates = [Fraction(15, 1), Fraction(30, 1), Fraction(60, 1)]
+
+    /// `declared` is the source's own list; empty where it takes any size. `downstream` is the peer's answer to a CAPS
+    /// query; `nil` while unlinked, when anything goes.
+    init(declared: [VideoCapability], downstream: Caps?) {
+        let candidates = declared.isEmpty ? Self.usual(for: downstream) : declared
+        guard let downstream else {
+            list = candidates
+            return
+        }
+        list = candidates.filter { capability in
+            let caps = Caps(
+                """
+                video/x-raw, width=\(capability.width), height=\(capability.height), \
+                framerate=(fraction)\(capability.framesPerSecond)
+                """)
+            return caps.map(downstream.canIntersect) ?? false
+        }
+    }
+
+    /// 90p to 2160p, and whatever single size or rate downstream insists on.
+    private static func usual(for downstream: Caps?) -> [VideoCapability] {
+        var sizes = usualSizes
+        var rates = usualRates
+        for index in 0..<(downstream.map { $0.isAny ? 0 : $0.count } ?? 0) {
+            let structure = downstream![index]
+            if let width = structure["width", as: Int32.self], let height = structure["height", as: Int32.self],
+                !sizes.contains(where: { $0 == (Int(width), Int(height)) })
+            {
+                sizes.append((Int(width), Int(height)))
+            }
+            if let rate = structure["framerate", as: Fraction.self], rate.numerator > 0, !rates.contains(rate) {
+                rates.append(rate)
+            }
+        }
+        return sizes.flatMap { size in
+            rates.map { VideoCapability(width: size.0, height: size.1, framesPerSecond: $0) }
+        }
+    }
+}

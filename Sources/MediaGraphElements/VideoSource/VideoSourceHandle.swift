@@ -1,0 +1,64 @@
+import CMediaGraphABI
+import GStreamer
+import MediaGraphCore
+import Synchronization
+
+/// A video source as its node holds it.
+///
+/// `@unchecked Sendable`: the C structure is constant; the node calls it from one state change at a time.
+final class VideoSourceHandle: SourceHandling, @unchecked Sendable {
+    private let abi: MGVideoSource
+    let name: String
+    /// What it was told last.
+    private let announced = Mutex<SupportedCapabilities?>(nil)
+
+    /// Takes the source over.
+    init(_ abi: MGVideoSource) {
+        self.abi = abi
+        name = loadName(abi.name)
+    }
+
+    deinit { abi.destroy(abi.context) }
+
+    func rules(_ node: [VideoCapability]) -> [VideoCapability] { capabilities }
+
+    private var capabilities: [VideoCapability] {
+        let count = Int(abi.capabilities(abi.context, nil, 0))
+        guard count > 0 else { return [] }
+        let list = [MGVideoCapability](unsafeUninitializedCapacity: count) { buffer, initialized in
+            initialized = min(count, Int(abi.capabilities(abi.context, buffer.baseAddress, Int64(count))))
+        }
+        return list.map(VideoCapability.init)
+    }
+
+    func initialize(_ gate: VideoGate, downstream: Caps?) throws(MediaGraphError) {
+        let supported = SupportedCapabilities(declared: gate.rules, downstream: downstream)
+        announced.withLock { $0 = supported }
+        QueuedFrame.log.log(
+            .info, gate.owner.element,
+            "handler \(name): \(supported.list.count) capabilities, suggested \(supported.suggested.map(String.init(describing:)) ?? "none")"
+        )
+        var sender = MGVideoSender(gate)
+        let list = supported.list.map(\.abi)
+        try MediaGraphError.check {
+            abi.initialize(abi.context, &sender, list, Int64(list.count), supported.suggested?.abi ?? .init(), $0)
+        }
+    }
+
+    /// The source is told when the outcome differs from the last one.
+    func downstreamChanged(_ downstream: Caps?) {
+        let supported = SupportedCapabilities(declared: capabilities, downstream: downstream)
+        let isNews = announced.withLock { announced in
+            defer { announced = supported }
+            return announced != supported
+        }
+        guard isNews else { return }
+        QueuedFrame.log.log(.info, nil, "property change: \(supported.list.count) capabilities")
+        let list = supported.list.map(\.abi)
+        abi.property_change(abi.context, list, Int64(list.count), supported.suggested?.abi ?? .init())
+    }
+
+    func startSend() throws(MediaGraphError) { try MediaGraphError.check { abi.start_send(abi.context, $0) } }
+    func stopSend() { abi.stop_send(abi.context) }
+    func uninitialize() { abi.uninitialize(abi.context) }
+}

@@ -1,0 +1,15 @@
+import MediaGraphCore
+
+/// The properties of `virtualspeaker`.
+struct SpeakerSettings: Sendable {
+    var handler = ""
+    var options = ""
+    var rate: Int32 = 48_000
+    var channels: Int32 = 1
+    var memoryMode = MemoryMode.stack
+    var backPressure = BackPressure.auto
+    var maxFrames: Int32 = 200
+    /// Nanoseconds.
+    var latency: UInt64 = 0
+    var minUpstreamLatency: UInt64 = 0
+}

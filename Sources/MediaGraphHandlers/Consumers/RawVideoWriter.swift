@@ -1,0 +1,45 @@
+import GStreamer
+import MediaGraphCore
+
+/// Writes packed frames without a header, one behind the other, as the SDKs dump them:
+/// `rawdatapipe handler=raw options=location=dump.yuv`.
+///
+/// In the pipe's `format` and `resolution`, rows without padding; `videosource handler=raw` plays such a file. A change of
+/// size or format midway is refused, since nothing in the file could say so.
+struct RawVideoWriter: VideoConsumer, NamedHandler {
+    static let name = "raw"
+    static let summary = "Writes packed frames without a header, as the SDKs dump them"
+    static let options = [
+        HandlerOption("location", example: "dump.yuv", isOutput: true, "the file, or - for standard output")
+    ]
+
+    private struct Layout: Equatable, CustomStringConvertible {
+        var width: Int
+        var height: Int
+        var format: VideoFormat
+        var description: String { "\(width)×\(height) \(format.gstreamerName)" }
+    }
+
+    private let file: ByteWriter
+    private var layout: Layout?
+
+    init(options: HandlerOptions) throws {
+        file = try ByteWriter(path: options.string("location"), option: "option location of raw")
+    }
+
+    mutating func receive(_ frame: borrowing VideoFrame) throws {
+        let current = Layout(width: frame.width, height: frame.height, format: frame.format)
+        if let layout, layout != current {
+            throw MediaGraphError.unsupported(
+                .init(
+                    file.name,
+                    actual:
+                        "the frames change from \(layout) to \(current), but a raw file holds one size and format; "
+                        + "put videoconvert ! videoscale and a caps filter before the pipe"))
+        }
+        layout = current
+        try frame.withPackedRows { try file.write($0) }
+    }
+
+    mutating func finish() throws { try file.flush() }
+}

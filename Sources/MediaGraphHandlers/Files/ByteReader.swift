@@ -1,0 +1,136 @@
+import Glibc
+import MediaGraphCore
+import Synchronization
+
+/// Tells a reader that waits to give up; it can be set from any thread, and taken back.
+final class Interruption: Sendable {
+    private let flag = Atomic<Bool>(false)
+    var isSet: Bool { flag.load(ordering: .acquiring) }
+    func set(_ on: Bool) { flag.store(on, ordering: .releasing) }
+}
+
+/// Reads a file, a named pipe or standard input (`-`) from front to back, in a way that can be stopped.
+///
+/// Belongs to one thread at a time. Every wait ends within 100 ms of `interruption` being set; what was read so far stays
+/// read, and the next call goes on there.
+struct ByteReader: ~Copyable {
+    enum Outcome: Equatable {
+        /// All that was asked for is there.
+        case complete
+        /// The file ended first.
+        case end
+        case interrupted
+    }
+
+    /// As messages name it: the path, or "standard input".
+    let name: String
+    /// A file on disk: it can be read again from the start.
+    let isRegularFile: Bool
+    private let descriptor: Int32
+    private let interruption: Interruption
+    private var buffer = [UInt8](repeating: 0, count: 64 * 1024)
+    private var unread = 0..<0
+
+    /// Opens it. A named pipe is opened whether or not somebody writes to it.
+    init(path: String, option: String, interruption: Interruption) throws(MediaGraphError) {
+        let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        var status = stat()
+        guard descriptor >= 0, fstat(descriptor, &status) == 0 else {
+            throw .invalidParameter(
+                .init(option, expected: "a file that can be read", actual: "\(path) (\(SystemError.latest))"))
+        }
+        guard status.st_mode & S_IFMT != S_IFDIR else {
+            if path != "-" { close(descriptor) }
+            throw .invalidParameter(.init(option, expected: "a file that can be read", actual: "\(path) (a directory)"))
+        }
+        name = path == "-" ? "standard input" : path
+        isRegularFile = status.st_mode & S_IFMT == S_IFREG
+        self.descriptor = descriptor
+        self.interruption = interruption
+    }
+
+    deinit { if descriptor > STDERR_FILENO { close(descriptor) } }
+
+    /// Reads one line into `line`, without its end; call again after an interruption to go on with it.
+    mutating func readLine(into line: inout [UInt8], limit: Int) throws(MediaGraphError) -> Outcome {
+        while line.count < limit {
+            if unread.isEmpty {
+                let outcome = try fill()
+                guard outcome == .complete else { return outcome }
+            }
+            let byte = buffer[unread.lowerBound]
+            unread = unread.lowerBound + 1..<unread.upperBound
+            if byte == UInt8(ascii: "\n") { return .complete }
+            line.append(byte)
+        }
+        return .complete
+    }
+
+    /// Fills `bytes` from `filled` on, which it moves; call again after an interruption to go on.
+    mutating func read(into bytes: inout [UInt8], filled: inout Int) throws(MediaGraphError) -> Outcome {
+        while filled < bytes.count {
+            guard unread.isEmpty else {
+                let count = min(unread.count, bytes.count - filled)
+                bytes.replaceSubrange(
+                    filled..<filled + count, with: buffer[unread.lowerBound..<unread.lowerBound + count])
+                unread = unread.lowerBound + count..<unread.upperBound
+                filled += count
+                continue
+            }
+            guard try waitForData() else { return .interrupted }
+            let start = filled
+            let count = bytes.withUnsafeMutableBytes {
+                Glibc.read(descriptor, $0.baseAddress! + start, $0.count - start)
+            }
+            guard let count = try checked(count) else { continue }
+            guard count > 0 else { return .end }
+            filled += count
+        }
+        return .complete
+    }
+
+    /// Goes back to `offset`; only in a regular file.
+    mutating func rewind(to offset: Int) throws(MediaGraphError) {
+        guard lseek(descriptor, off_t(offset), SEEK_SET) >= 0 else { throw failure }
+        unread = 0..<0
+    }
+
+    private mutating func fill() throws(MediaGraphError) -> Outcome {
+        while true {
+            guard try waitForData() else { return .interrupted }
+            let count = buffer.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress!, $0.count) }
+            guard let count = try checked(count) else { continue }
+            unread = 0..<count
+            return count == 0 ? .end : .complete
+        }
+    }
+
+    /// False when interrupted. A file on disk is always ready.
+    private func waitForData() throws(MediaGraphError) -> Bool {
+        while !interruption.isSet {
+            var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            let ready = poll(&request, 1, 100)
+            if ready > 0 { return true }
+            if ready < 0, errno != EINTR { throw failure }
+        }
+        return false
+    }
+
+    /// `nil` when the call is to be made again.
+    private func checked(_ count: Int) throws(MediaGraphError) -> Int? {
+        if count >= 0 { return count }
+        guard errno == EINTR || errno == EAGAIN else { throw failure }
+        return nil
+    }
+
+    private var failure: MediaGraphError { .processingFailed(.init(name, actual: "\(SystemError.latest)")) }
+}
+
+/// What the C library said about its last failure.
+package struct SystemError: CustomStringConvertible {
+    let code: Int32
+
+    package static var latest: SystemError { SystemError(code: errno) }
+
+    package var description: String { String(cString: strerror(code)) }
+}

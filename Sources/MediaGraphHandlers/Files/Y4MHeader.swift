@@ -1,0 +1,100 @@
+import GStreamer
+import MediaGraphCore
+
+/// The first line of a YUV4MPEG2 stream: size, rate, pixel aspect, chroma and range. Progressive only.
+struct Y4MHeader: Equatable, Sendable {
+    enum Chroma: String, Sendable, CaseIterable {
+        case c420 = "420"
+        case c420jpeg = "420jpeg"
+        case c420mpeg2 = "420mpeg2"
+        case c420paldv = "420paldv"
+        case c422 = "422"
+
+        var format: VideoFormat { self == .c422 ? .i422 : .i420 }
+    }
+
+    var width: Int
+    var height: Int
+    /// 0/1 where the header doesn't say (`F0:0`).
+    var rate: Fraction
+    /// 1/1 where the header doesn't say (`A0:0`).
+    var pixelAspectRatio = Fraction(1, 1)
+    var chroma = Chroma.c420jpeg
+    /// Limited where the header doesn't say.
+    var range = Colorimetry.Range.limited
+
+    static let magic = "YUV4MPEG2"
+    /// Longer first lines are no YUV4MPEG2.
+    static let lengthLimit = 1024
+
+    var format: FrameFormat { FrameFormat(chroma.format, range: range) }
+    var frameLength: Int { chroma.format.packedLength(width: width, height: height) }
+
+    /// The line as it is written, without its end.
+    var text: String {
+        let (rate, aspect) = (rate, pixelAspectRatio)
+        let frames = rate.numerator > 0 ? "\(rate.numerator):\(rate.denominator)" : "0:0"
+        return """
+            \(Self.magic) W\(width) H\(height) F\(frames) Ip A\(aspect.numerator):\(aspect.denominator) \
+            C\(chroma.rawValue) XCOLORRANGE=\(range == .full ? "FULL" : "LIMITED")
+            """
+    }
+}
+
+extension Y4MHeader {
+    /// Reads the line; `name` is the file's, for errors.
+    init(parsing line: String, name: String) throws(MediaGraphError) {
+        let fields = line.split(separator: " ")
+        guard fields.first == Self.magic[...] else {
+            throw .unsupported(.init(name, expected: "a YUV4MPEG2 file", actual: "something else"))
+        }
+        var size: (width: Int?, height: Int?)
+        self.init(width: 0, height: 0, rate: Fraction(0, 1))
+        for field in fields.dropFirst() {
+            let value = field.dropFirst()
+            switch field.first {
+            case "W": size.width = Int(value)
+            case "H": size.height = Int(value)
+            case "F": rate = try Self.ratio(value, field, name) ?? rate
+            case "A": pixelAspectRatio = try Self.ratio(value, field, name) ?? pixelAspectRatio
+            case "I":
+                guard value == "p" || value == "?" else {
+                    throw .unsupported(
+                        .init(
+                            name, expected: "progressive video (Ip)",
+                            actual: "interlaced video (\(field)); convert it: ffmpeg -i \(name) -vf yadif new.y4m"))
+                }
+            case "C":
+                guard let known = Chroma(rawValue: String(value)) else {
+                    let names = Chroma.allCases.map { "C\($0.rawValue)" }.joined(separator: ", ")
+                    throw .unsupported(
+                        .init(
+                            name, expected: "one of \(names)",
+                            actual: "\(field); convert it: ffmpeg -i \(name) -pix_fmt yuv420p new.y4m"))
+                }
+                chroma = known
+            case "X" where value == "COLORRANGE=FULL": range = .full
+            case "X" where value == "COLORRANGE=LIMITED": range = .limited
+            // Comments and what later versions may add.
+            default: break
+            }
+        }
+        guard let width = size.width, let height = size.height, 1...16384 ~= width, 1...16384 ~= height else {
+            throw .unsupported(
+                .init(name, expected: "a header with W and H from 1 to 16384", actual: "\"\(line.prefix(100))\""))
+        }
+        (self.width, self.height) = (width, height)
+    }
+
+    /// `nil` for 0:0, which means unknown.
+    private static func ratio(
+        _ value: Substring, _ field: Substring, _ name: String
+    ) throws(MediaGraphError) -> Fraction? {
+        let parts = value.split(separator: ":", omittingEmptySubsequences: false).map { Int32($0) }
+        guard parts.count == 2, let numerator = parts[0], let denominator = parts[1], numerator >= 0, denominator >= 0
+        else {
+            throw .unsupported(.init(name, expected: "a ratio such as \(field.prefix(1))30:1", actual: "\(field)"))
+        }
+        return numerator > 0 && denominator > 0 ? Fraction(numerator, denominator) : nil
+    }
+}

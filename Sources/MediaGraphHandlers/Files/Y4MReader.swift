@@ -1,0 +1,81 @@
+import MediaGraphCore
+
+/// The frames of a YUV4MPEG2 stream, one after the other. An interrupted call goes on where it was when it is made again.
+struct Y4MReader: ~Copyable {
+    private enum Stage {
+        case header
+        case frameLine
+        case frameBytes
+        /// In `frame`, not sent yet.
+        case loaded
+    }
+
+    private var bytes: ByteReader
+    private var stage = Stage.header
+    private var parsed: Y4MHeader?
+    private var line: [UInt8] = []
+    private var filled = 0
+    private var index = 0
+    private var firstFrameOffset = 0
+    /// The loaded frame, packed.
+    private(set) var frame: [UInt8] = []
+
+    init(_ bytes: consuming ByteReader) { self.bytes = bytes }
+
+    /// The stream's header; `nil` when interrupted before it was there.
+    mutating func header() throws(MediaGraphError) -> Y4MHeader? {
+        if let parsed { return parsed }
+        switch try bytes.readLine(into: &line, limit: Y4MHeader.lengthLimit) {
+        case .interrupted: return nil
+        case .end:
+            throw .unsupported(
+                .init(
+                    bytes.name, expected: "a YUV4MPEG2 file",
+                    actual: line.isEmpty ? "an empty one" : "one that ends within its header"))
+        case .complete: break
+        }
+        let header = try Y4MHeader(parsing: String(decoding: line, as: UTF8.self), name: bytes.name)
+        firstFrameOffset = line.count + 1
+        line.removeAll()
+        frame = [UInt8](repeating: 0, count: header.frameLength)
+        parsed = header
+        stage = .frameLine
+        return header
+    }
+
+    /// Loads the next frame, unless one is loaded already.
+    mutating func loadFrame(looping: Bool) throws(MediaGraphError) -> ByteReader.Outcome {
+        if stage == .frameLine {
+            var outcome = try bytes.readLine(into: &line, limit: Y4MHeader.lengthLimit)
+            // A loop over no frames would never end.
+            if outcome == .end, line.isEmpty, looping, index > 0 {
+                try bytes.rewind(to: firstFrameOffset)
+                outcome = try bytes.readLine(into: &line, limit: Y4MHeader.lengthLimit)
+            }
+            if outcome == .interrupted || outcome == .end && line.isEmpty { return outcome }
+            guard outcome == .complete, line.starts(with: "FRAME".utf8) else {
+                throw .processingFailed(
+                    .init(bytes.name, expected: "FRAME before frame \(index)", actual: "something else"))
+            }
+            line.removeAll(keepingCapacity: true)
+            stage = .frameBytes
+        }
+        if stage == .frameBytes {
+            switch try bytes.read(into: &frame, filled: &filled) {
+            case .interrupted: return .interrupted
+            case .end:
+                throw .processingFailed(
+                    .init(bytes.name, expected: "\(frame.count) bytes for frame \(index)", actual: "\(filled)"))
+            case .complete: stage = .loaded
+            }
+        }
+        return .complete
+    }
+
+    /// The loaded frame has been sent.
+    mutating func nextFrame() {
+        index += 1
+        filled = 0
+        stage = .frameLine
+    }
+}

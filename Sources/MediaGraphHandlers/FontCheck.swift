@@ -1,0 +1,27 @@
+import GStreamer
+import MediaGraphCore
+import MediaGraphDescription
+
+package enum HandlerChecks {
+    package static let all: [any DescriptionCheck] = [FontCheck()]
+}
+
+/// Where no font is installed text is drawn as empty boxes, without a word.
+package struct FontCheck: DescriptionCheck {
+    package static let message = "no font is installed: text will be empty boxes"
+    package static let remedy = "sudo apt install fonts-dejavu-core"
+
+    private static let overlays: Set = ["clockoverlay", "textoverlay", "textrender", "timeoverlay"]
+
+    var hasFonts: @Sendable () -> Bool = { TextRenderer.hasFonts }
+
+    package func problems(in element: DescribedElement) -> [Diagnostic] {
+        guard Self.drawsText(element), !hasFonts() else { return [] }
+        return [element.diagnostic(Self.message, hint: Self.remedy, severity: .warning)]
+    }
+
+    private static func drawsText(_ element: DescribedElement) -> Bool {
+        guard element.property("handler")?.value == Watermark.name else { return overlays.contains(element.factory) }
+        return HandlerOptions.keys(in: element.property("options")?.value ?? "")?.contains("image") == false
+    }
+}

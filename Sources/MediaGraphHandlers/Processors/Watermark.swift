@@ -1,0 +1,142 @@
+import GStreamer
+import MediaGraphCore
+
+/// Marks every frame with a text, a clock or a picture: `preprocessor handler=watermark options="text=\"on air\",clock=%T"`.
+///
+/// The mark is rendered by GStreamer (`textoverlay` or `pngdec`) when the graph starts, with a clock each time that its text
+/// changes, fitted to the frames when their format or size changes, and blended by `GstVideoOverlayComposition`. The clock
+/// shows the time of capture, where a frame has it, or else the time now. Where a frame is transparent the mark makes it
+/// opaque. It lies in the frame as it is stored, before rotation.
+///
+/// A missing element is `unsupported` with its Debian package, a text that can't be drawn or a picture that can't be read
+/// `invalidParameter`.
+struct Watermark: VideoProcessor, NamedHandler {
+    static let name = "watermark"
+    static let summary = "Marks every frame with a text, a clock or a picture"
+    static let options = [
+        HandlerOption("text", default: "MediaGraph", "one line of at most 64 characters"),
+        HandlerOption(
+            "clock", default: "none",
+            "the local time of capture behind the text, in strftime's format: %H:%M:%S, or %F %T with the date"),
+        HandlerOption("image", default: "none", isInput: true, "a PNG file instead of the text; its alpha counts"),
+        HandlerOption(
+            "corner", default: "bottom-right", "top-left, top-right, bottom-left, bottom-right or center"),
+        HandlerOption("x", default: "by corner", "left edge in pixels of the frame, with y instead of corner"),
+        HandlerOption("y", default: "by corner", "top edge in pixels of the frame, with x instead of corner"),
+        HandlerOption("size", default: "0.06", "the mark's height, 0.01 to 1 of the frame's; less if too wide"),
+        HandlerOption("opacity", default: "0.6", "0, invisible, to 1"),
+    ]
+
+    private enum Corner: String, CaseIterable {
+        case topLeft = "top-left"
+        case topRight = "top-right"
+        case bottomLeft = "bottom-left"
+        case bottomRight = "bottom-right"
+        case center
+    }
+
+    private var picture: Picture
+    private var clock: ClockText?
+    private let corner: Corner
+    private let position: (x: Int, y: Int)?
+    private let size: Double
+    private let opacity: Double
+    private var fitted: (info: VideoInfo, overlay: Overlay)?
+
+    /// What the options say, before anything is drawn.
+    private struct Settings {
+        let corner: Corner
+        let position: (x: Int, y: Int)?
+        let size: Double
+        let opacity: Double
+        let text: String?
+        let clock: String?
+        let image: String?
+
+        init(_ options: HandlerOptions) throws {
+            corner = try options.choice("corner", default: .bottomRight)
+            size = try options.double("size", in: 0.01...1, default: 0.06)
+            opacity = try options.double("opacity", in: 0...1, default: 0.6)
+            let (x, y) = (
+                try options.int("x", in: 0...16383, default: -1), try options.int("y", in: 0...16383, default: -1)
+            )
+            guard (x < 0) == (y < 0) else {
+                throw MediaGraphError.invalidParameter(
+                    .init("options of watermark", expected: "both x and y, or neither", actual: "one of them"))
+            }
+            position = x < 0 ? nil : (x, y)
+            text = options.text("text")
+            clock = options.text("clock")
+            image = options.text("image")
+            guard image == nil || (text == nil && clock == nil) else {
+                throw MediaGraphError.invalidParameter(
+                    .init("options of watermark", expected: "text or image", actual: "both"))
+            }
+            if let text { try ClockText.check(text) }
+        }
+    }
+
+    static func validate(_ options: HandlerOptions) throws { _ = try Settings(options) }
+
+    init(options: HandlerOptions) throws {
+        let settings = try Settings(options)
+        (corner, position, size, opacity) = (settings.corner, settings.position, settings.size, settings.opacity)
+        if let image = settings.image {
+            picture = try Picture.load(image, for: Self.name)
+        } else if let format = settings.clock {
+            let clock = try ClockText(settings.text, format)
+            (picture, self.clock) = (try clock.picture, clock)
+        } else {
+            picture = try ClockText.draw(settings.text ?? "MediaGraph", with: TextRenderer.forMarks())
+        }
+    }
+
+    mutating func process(_ frame: inout VideoFrame) throws -> Verdict {
+        guard opacity > 0 else { return .pass }
+        let info = frame.info
+        if let changed = try clock?.picture(at: frame.captureTime) {
+            picture = changed
+            fitted = nil
+        }
+        if fitted?.info != info {
+            guard let overlay = Overlay(picture, onto: info, at: place(in: info), opacity: opacity) else {
+                throw MediaGraphError.allocationFailed(.init("the mark for \(info.width)×\(info.height)"))
+            }
+            fitted = (info, overlay)
+        }
+        guard fitted!.overlay.blend(onto: &frame.mapped) else {
+            throw MediaGraphError.unsupported(.init("watermark", actual: info.formatName))
+        }
+        return .pass
+    }
+
+    /// Where the mark goes: a margin of a 50th of the height keeps it from the frame's edges.
+    private func place(in info: VideoInfo) -> VideoConverter.Rectangle {
+        let visible = picture.visible
+        let pixelAspect = info.pixelAspectRatio.value > 0 ? info.pixelAspectRatio.value : 1
+        let aspect = Double(visible.width) / Double(visible.height) / pixelAspect
+        var height = size * Double(info.height)
+        var width = height * aspect
+        if width > Double(info.width) {
+            height *= Double(info.width) / width
+            width = Double(info.width)
+        }
+        var place = VideoConverter.Rectangle(
+            x: 0, y: 0, width: max(1, Int(width.rounded())), height: max(1, Int(height.rounded())))
+        let margin = info.height / 50
+        let (right, bottom) = (info.width - place.width, info.height - place.height)
+        let (x, y) =
+            if let position { position } else {
+                switch corner {
+                case .topLeft: (min(margin, right), min(margin, bottom))
+                case .topRight: (max(0, right - margin), min(margin, bottom))
+                case .bottomLeft: (min(margin, right), max(0, bottom - margin))
+                case .bottomRight: (max(0, right - margin), max(0, bottom - margin))
+                case .center: (right / 2, bottom / 2)
+                }
+            }
+        // On even pixels chroma and luma of the mark coincide.
+        (place.x, place.y) = (x & ~1, y & ~1)
+        return place
+    }
+}

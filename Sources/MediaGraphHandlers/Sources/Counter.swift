@@ -1,0 +1,113 @@
+import GStreamer
+import MediaGraphCore
+import Synchronization
+
+/// A moving pattern with the frame's number burnt in, so that software can read it back: `videosource handler=counter`.
+///
+/// **The burnt-in number.** 32 bits, most significant first, in 32 square cells side by side in the first row of cells of
+/// the luma plane, from the top left corner. A cell is `max(1, min(width / 32, 16))` pixels wide and as many high. A cell
+/// is 235 for a one and 16 for a zero, in every pixel of it; read the middle pixel and compare with 128, which survives
+/// lossy codecs and scaling to half. The number counts sent frames from 0 and wraps at 2³². Frames less than 32 pixels
+/// wide carry the low `width` bits only. `FrameNumber` reads it.
+final class Counter: VideoSource, NamedHandler {
+    static let name = "counter"
+    static let summary = "A moving pattern with the frame's number burnt in"
+    static let options = [
+        HandlerOption("width", default: "suggested", "columns"), HandlerOption("height", default: "suggested", "rows"),
+        HandlerOption("fps", default: "30", "frames a second, 30 or 30000/1001"),
+        HandlerOption("frames", default: "0", "how many, then the stream ends; 0 never"),
+    ]
+
+    private let width: Int?
+    private let height: Int?
+    private let rate: Fraction
+    private let frames: Int
+    private let pump = FramePump(name: "mg-counter")
+    private let link = Mutex<(sender: VideoSender, size: (width: Int, height: Int))?>(nil)
+    private let sent = Atomic<Int>(0)
+
+    static func validate(_ options: HandlerOptions) throws { _ = try Self(options: options) }
+
+    init(options: HandlerOptions) throws {
+        let width = try options.int("width", in: 0...16384, default: 0)
+        let height = try options.int("height", in: 0...16384, default: 0)
+        guard (width == 0) == (height == 0) else {
+            throw MediaGraphError.invalidParameter(
+                .init("options of counter", expected: "both width and height, or neither", actual: "one of them"))
+        }
+        self.width = width == 0 ? nil : width
+        self.height = height == 0 ? nil : height
+        rate = try options.fraction("fps", default: Fraction(30, 1))
+        frames = try options.int("frames", in: 0...Int(Int32.max), default: 0)
+    }
+
+    var capabilities: [VideoCapability] {
+        guard let width, let height else { return [] }
+        return [VideoCapability(width: width, height: height, framesPerSecond: rate)]
+    }
+
+    func initialize(sender: VideoSender, supported: [VideoCapability], suggested: VideoCapability?) throws {
+        guard !supported.isEmpty || width == nil else {
+            throw MediaGraphError.unsupported(
+                .init("counter", expected: "downstream to take \(width!)×\(height!) at \(rate)"))
+        }
+        // Unbounded, the suggestion is 2160p: more than anyone wants from a test pattern.
+        let fitting = supported.filter { $0.height <= 720 }
+        let best = fitting.max { ($0.width * $0.height) < ($1.width * $1.height) } ?? suggested
+        let size = (width ?? best?.width ?? 1280, height ?? best?.height ?? 720)
+        link.withLock { $0 = (sender, size) }
+    }
+
+    func startSend() throws {
+        guard let (sender, size) = link.withLock({ $0 }) else { return }
+        let canvas = Mutex(CounterCanvas(width: size.width, height: size.height))
+        let rate = rate
+        pump.start(sender, rate: { rate }) { [self] (_, timestamp) throws(MediaGraphError) in
+            let number = sent.load(ordering: .relaxed)
+            guard frames == 0 || number < frames else { return .end }
+            let frame = FrameDescription(
+                width: size.width, height: size.height, format: .i420Limited, framesPerSecond: rate,
+                timestamp: timestamp)
+            try canvas.withLock { (canvas) throws(MediaGraphError) in
+                canvas.draw(UInt32(truncatingIfNeeded: number))
+                try sender.send(canvas.bytes, frame)
+            }
+            sent.add(1, ordering: .relaxed)
+            return .sent
+        }
+    }
+
+    func stopSend() { pump.stop() }
+    func uninitialize() {
+        link.withLock { $0 = nil }
+        sent.store(0, ordering: .relaxed)
+    }
+}
+
+/// The pattern: a luma ramp that moves by two columns a frame, and slowly turning chroma.
+package struct CounterCanvas {
+    let width: Int
+    let height: Int
+    package private(set) var bytes: [UInt8]
+
+    package init(width: Int, height: Int) {
+        self.width = width
+        self.height = height
+        bytes = [UInt8](repeating: 128, count: VideoFormat.i420.packedLength(width: width, height: height))
+    }
+
+    /// Draws frame `number`: the same bytes for the same number and size.
+    package mutating func draw(_ number: UInt32) {
+        let shift = Int(number &* 2 & 0xFF)
+        var firstRow = [UInt8](repeating: 0, count: width)
+        for x in 0..<width { firstRow[x] = UInt8(16 + ((x + shift) & 0xFF) * 219 / 255) }
+        for y in 0..<height { bytes.copy(firstRow, to: y * width) }
+        let chroma = VideoFormat.i420.size(of: .u, width: width, height: height)
+        let count = chroma.width * chroma.height
+        let hue = UInt8(truncatingIfNeeded: 64 + Int(number & 0x7F))
+        let chromaStart = width * height
+        bytes.fill(chromaStart..<chromaStart + count, with: hue)
+        bytes.fill(chromaStart + count..<chromaStart + 2 * count, with: 255 - hue)
+        FrameNumber.draw(number, width: width, height: height) { x, y, value in bytes[y * width + x] = value }
+    }
+}

@@ -1,0 +1,150 @@
+import GStreamer
+import MediaGraphCore
+import MediaGraphDescription
+
+/// Writes each stream into a WAV file of its own: `virtualspeaker handler=wav options="location=call-%s.wav"`.
+///
+/// `%s` becomes `mixed`, `shared`, or `user_` and the user's name as pads write it (`user_anna`, `user_anna_40x_2Ede`). All files
+/// begin when the graph does and lie side by side: where a stream has nothing, silence is written. GStreamer's `wavenc`
+/// writes them; their headers are finished at the end of the streams, on Ctrl-C too. A file of more than 4 GiB, which is
+/// what WAV can be, isn't.
+///
+/// A file that can't be written is `processingFailed` when its stream begins.
+struct WaveSpeaker: VirtualSpeaker, NamedHandler {
+    static let name = "wav"
+    static let summary = "Writes each stream into a WAV file of its own"
+    static let options = [
+        HandlerOption(
+            "location", example: "call-%s.wav", isOutput: true,
+            "the files' name, with %s for mixed, shared or user_NAME")
+    ]
+
+    private let prefix: String
+    private let suffix: String
+    private var files: [SpeakerStream: WaveFile] = [:]
+
+    static func validate(_ options: HandlerOptions) throws { _ = try Self(options: options) }
+
+    init(options: HandlerOptions) throws {
+        let name = try options.string("location")
+        let parts = name.split(separator: "%s", omittingEmptySubsequences: false)
+        guard parts.count == 2, !name.replacing("%s", with: "").contains("%") else {
+            throw MediaGraphError.invalidParameter(
+                .init(
+                    "option location of wav",
+                    actual:
+                        "\"\(name)\" must contain one %s, which is replaced by the stream's name: each stream has its own file"
+                ))
+        }
+        (prefix, suffix) = (String(parts[0]), String(parts[1]))
+    }
+
+    mutating func mixedAudioReceived(_ frame: borrowing AudioFrame) throws { try write(frame, .mixed) }
+    mutating func oneWayAudioReceived(_ frame: borrowing AudioFrame, user: SpeakerUser) throws {
+        try write(frame, .oneWay(user))
+    }
+    mutating func sharedAudioReceived(_ frame: borrowing AudioFrame) throws { try write(frame, .shared) }
+
+    private mutating func write(_ frame: borrowing AudioFrame, _ stream: SpeakerStream) throws {
+        let file = try files[stream] ?? open(stream, frame.info)
+        try file.write(frame)
+    }
+
+    private mutating func open(_ stream: SpeakerStream, _ info: AudioInfo) throws -> WaveFile {
+        let path = prefix + (stream.user.map { "user_" + PadName.escape($0.name) } ?? stream.kind) + suffix
+        guard !files.values.contains(where: { $0.path == path }) else {
+            throw MediaGraphError.alreadyInUse(
+                .init("file \(path)", expected: "a file for each stream", actual: "two users of one name"))
+        }
+        let file = try WaveFile(path, info)
+        files[stream] = file
+        return file
+    }
+
+    mutating func finish() throws {
+        defer { files = [:] }
+        // All of them, whatever becomes of one.
+        let failures = files.values.compactMap { file in Result { try file.finish() }.failure }
+        if let failure = failures.first { throw failure }
+    }
+}
+
+extension Result {
+    fileprivate var failure: Failure? { if case .failure(let error) = self { error } else { nil } }
+}
+
+/// One WAV file, written by GStreamer: `appsrc ! audiorate ! wavenc ! filesink`.
+private final class WaveFile {
+    private enum Outcome: Sendable {
+        case ended
+        case failed(String)
+    }
+
+    let path: String
+    private let pipeline: Pipeline
+    private let source: AppSource
+    private let outcome = BlockingMonitor<Outcome?>(nil)
+    /// For the disk, not for the handler: what is queued is written within it.
+    private static let patience: Int64 = 10_000_000
+
+    init(_ path: String, _ info: AudioInfo) throws(MediaGraphError) {
+        self.path = path
+        do {
+            // Blocking: what the disk can't take waits in the speaker, by its own policy.
+            pipeline = try Pipeline(
+                parsing:
+                    "appsrc name=in format=time block=true max-bytes=1048576 ! audiorate ! wavenc ! filesink name=out async=false"
+            )
+            try pipeline.element(named: "out")!.setProperty("location", to: path)
+            // Before it starts: appsrc negotiates them on its own thread.
+            try pipeline.element(named: "in")!.setProperty("caps", parsing: "\(info.caps)")
+        } catch {
+            throw .unsupported(
+                .init(
+                    "wav", expected: "the elements audiorate and wavenc, of gstreamer1.0-plugins-good",
+                    actual: "\(error)"))
+        }
+        source = AppSource(wrapping: pipeline.element(named: "in")!)!
+        pipeline.onMessage { [outcome, pipeline] message in
+            switch message.kind {
+            case .endOfStream: outcome.withLock { $0 = $0 ?? .ended }
+            case .error(let report):
+                outcome.withLock { $0 = $0 ?? .failed(report.error.message) }
+                // Nobody empties the queue any more: who waits for room there is let go. Not on this thread, which is the
+                // pipeline's own.
+                NativeThread("wav-failed") { pipeline.setState(.null) }.detach()
+            default: break
+            }
+        }
+        guard pipeline.setState(.playing) != .failure else {
+            let reason = reason
+            pipeline.setState(.null)
+            throw .processingFailed(.init("writing \(path)", actual: reason))
+        }
+    }
+
+    deinit {
+        pipeline.setState(.null)
+        pipeline.removeMessageHandler()
+    }
+
+    private var failure: String? { if case .failed(let reason) = outcome.withLock({ $0 }) { reason } else { nil } }
+    private var reason: String { failure ?? "no reason given" }
+
+    func write(_ frame: borrowing AudioFrame) throws(MediaGraphError) {
+        guard source.push(frame.placed(at: frame.runningTime)) == .ok, failure == nil else {
+            throw .processingFailed(.init("writing \(path)", actual: reason))
+        }
+    }
+
+    /// Writes what is queued, and the header as it should be.
+    func finish() throws(MediaGraphError) {
+        source.endOfStream()
+        switch outcome.wait(timeout: Self.patience, { $0 }) {
+        case .ended: return
+        case .failed(let reason): throw .processingFailed(.init("writing \(path)", actual: reason))
+        case nil:
+            throw .timeOut(.init("writing \(path)", actual: "the file couldn't be finished within 10 s"))
+        }
+    }
+}

@@ -1,0 +1,12 @@
+import MediaGraphCore
+import MediaGraphSession
+
+extension RoomTransportKind {
+    /// `transport=room`, the default.
+    package static let processes = RoomTransportKind(
+        name: defaultName,
+        summary:
+            "reaches other programs of your account on this machine; needs no installation",
+        remedy: RoomDirectory.mend
+    ) { (room, delegate) throws(MediaGraphError) in try RoomLink(room: room, delegate: delegate) }
+}

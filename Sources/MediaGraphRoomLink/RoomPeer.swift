@@ -1,0 +1,195 @@
+import Foundation
+import GStreamer
+import LocalSockets
+import MediaGraphSession
+import Synchronization
+
+/// Another process of a room: its users, the streams that this one reads of it, and those that it reads of this one.
+///
+/// One thread receives. Whatever it sends that makes no sense ends the connection, and so does not reading what it is sent for
+/// very long: its users have left then, until it is found again. It isn't looked for again when it is of another version.
+final class RoomPeer: Sendable {
+    private struct State: Sendable {
+        var users: Set<String> = []
+        var memories: [UInt64: SharedMemory] = [:]
+        /// How many of a stream's buffers somebody here still holds.
+        var held: [StreamKey: Int] = [:]
+        /// What it says of each stream that is read here.
+        var streams: [StreamKey: ReceivedStream] = [:]
+        var layouts = LayoutCheck()
+    }
+
+    /// More than any process has, so that one that says otherwise can't fill this one's memory.
+    private static let mostUsers = 10_000
+    private static let mostMemories = 4096
+
+    /// Of a stream's buffers: as many as wait at a reader of raw pictures, and the one that is shown. Encoded ones are small.
+    static let heldByReference = 3
+
+    private let socket: LocalSocket
+    private let outbox: PeerOutbox
+    /// Where it was found; `nil` for one that found this process.
+    let endpoint: Int?
+    private let room: RoomLink
+    private let state = Mutex(State())
+
+    init(_ socket: LocalSocket, endpoint: Int? = nil, room: RoomLink) {
+        self.socket = socket
+        outbox = PeerOutbox(socket)
+        self.endpoint = endpoint
+        self.room = room
+    }
+
+    func start() { NativeThread("room-peer") { [self] in run() }.detach() }
+
+    func close() { socket.close() }
+
+    /// Without it neither side would know what the other does: it waits where there is no room.
+    func send(_ message: PeerMessage) { outbox.send(message.bytes) }
+
+    /// A buffer that can't be sent at once is lost to this one; false then.
+    func send(_ bytes: Data, descriptor: Int32?) -> Bool { outbox.offer(bytes, descriptor: descriptor) }
+
+    private func run() {
+        // Who doesn't even greet as this version does is of another. Whatever goes wrong later may go well the next time.
+        var (isGreeted, isUnderstood) = (false, true)
+        while isUnderstood, let (bytes, descriptor) = socket.receive() {
+            let file = descriptor.map(ReceivedFile.init)
+            if let message = BufferMessage(bytes) {
+                isUnderstood = isGreeted && handle(message, file)
+            } else if let message = PeerMessage(bytes) {
+                isGreeted = isGreeted || message.isGreeting
+                isUnderstood = isGreeted
+                if isUnderstood { isUnderstood = handle(message) }
+            } else {
+                isUnderstood = false
+            }
+        }
+        socket.close()
+        let isStranger = !isUnderstood && !isGreeted
+        if !isUnderstood {
+            let reason = isStranger ? "it may run another version of MediaGraph" : "reconnecting"
+            RoomLink.log.log(.warning, nil, "invalid message from another process in the room: \(reason)")
+        }
+        let users = state.withLock { state in
+            state.memories.removeAll()
+            return state.users
+        }
+        for user in users.sorted() { room.left(user, with: self) }
+        room.remove(self, isStranger: isStranger)
+    }
+
+    /// False for what makes no sense.
+    private func handle(_ message: PeerMessage) -> Bool {
+        switch message {
+        case .hello(_, let users): return users.allSatisfy(join)
+        case .joined(let user): return join(user)
+        case .left(let user):
+            if state.withLock({ $0.users.remove(user) }) != nil { room.left(user, with: self) }
+        case .stream(let key, let isOn): room.streamChanged(key, isOn: isOn, with: self)
+        case .read(let key, let resolution): room.forward(key, resolution, to: self)
+        case .unread(let key): room.stopForwarding(key, to: self)
+        case .keyFrame(let key): room.keyFrameRequested(key)
+        case .forget(let memories):
+            state.withLock { state in for memory in memories { state.memories[memory] = nil } }
+        case .begin(let key):
+            guard let stream = stream(key) else { break }
+            state.withLock { $0.streams[key] = ReceivedStream() }
+            stream.begin()
+        case .caps(let key, let caps):
+            guard let stream = stream(key) else { break }
+            let problem = state.withLock { $0.streams[key, default: ReceivedStream()].setCaps(caps.caps) }
+            if let problem { stream.refuse(problem) } else { stream.setCaps(caps.caps) }
+        case .latency(let key, let time):
+            guard let stream = stream(key) else { break }
+            let problem = state.withLock { $0.streams[key, default: ReceivedStream()].setLatency(time) }
+            if let problem {
+                stream.refuse(problem)
+            } else {
+                stream.setTiming(.machine(latency: ClockTime(nanoseconds: time)))
+            }
+        case .status(let key, let isOn): _ = stream(key)?.setStatus(isOn)
+        }
+        return true
+    }
+
+    /// False for what makes no sense.
+    private func handle(_ message: BufferMessage, _ file: ReceivedFile?) -> Bool {
+        switch message {
+        case .release(let memories): room.release(memories, by: self)
+        case .buffer(let key, let shared): return show(shared, of: key, file)
+        }
+        return true
+    }
+
+    /// `nil` for one that nobody reads here any more: messages may still be under way.
+    private func stream(_ key: StreamKey) -> RoomStream? {
+        state.withLock { $0.users.contains(key.user) } ? room.remoteStream(key, of: self) : nil
+    }
+
+    /// False for a name that nobody can have, and for more users than there can be.
+    private func join(_ user: String) -> Bool {
+        guard SessionName.refusal(of: user) == nil else { return false }
+        let (isNew, isTooMany) = state.withLock { state in
+            (state.users.insert(user).inserted, state.users.count > Self.mostUsers)
+        }
+        guard !isTooMany else { return false }
+        if isNew { room.joined(user, with: self) }
+        return true
+    }
+
+    /// By reference, but for what would be one too many: a reader that keeps buffers, as a file's writer does, costs a copy of each,
+    /// and the sender always has memory for the next.
+    private func show(_ shared: SharedBuffer, of key: StreamKey, _ file: ReceivedFile?) -> Bool {
+        if let file {
+            guard let memory = SharedMemory(taking: file.take(), size: shared.capacity) else { return false }
+            let isTooMany = state.withLock { state in
+                state.memories[shared.memory] = memory
+                return state.memories.count > Self.mostMemories
+            }
+            guard !isTooMany else { return false }
+        }
+        guard let memory = state.withLock({ $0.memories[shared.memory] }) else { return false }
+        if let layout = shared.layout, !state.withLock({ $0.layouts.fits(layout, in: shared.length) }) { return false }
+        let buffer = memory.buffer(count: shared.length) { [weak self] in
+            guard let self else { return }
+            state.withLock { state in
+                let held = state.held[key, default: 1] - 1
+                state.held[key] = held > 0 ? held : nil
+            }
+            outbox.release(shared.memory)
+        }
+        guard let buffer else { return false }
+        let held = state.withLock { state in
+            state.held[key, default: 0] += 1
+            return state.held[key, default: 0]
+        }
+        guard let stream = stream(key) else { return true }
+        let now = monotonicNanoseconds()
+        switch state.withLock({ $0.streams[key, default: ReceivedStream()].check(shared, now: now) }) {
+        case .passes: shared.describe(buffer.access)
+        case .refused:
+            stream.countLoss()
+            return true
+        case .invalid(let problem):
+            stream.countLoss()
+            stream.refuseBuffer(problem)
+            return true
+        }
+        if held <= Self.heldByReference {
+            stream.send(buffer.access)
+        } else {
+            let copy = buffer.access.copied
+            stream.send(copy.access)
+        }
+        return true
+    }
+}
+
+/// A file that came with a message; closed unless it is taken.
+private final class ReceivedFile: Sendable {
+    private let descriptor: Mutex<Int32?>
+    init(_ descriptor: Int32) { self.descriptor = Mutex(descriptor) }
+    deinit { if let descriptor = descriptor.withLock({ $0 }) { _ = SharedMemory(taking: descriptor, size: 0) } }
+    func take() -> Int32 { descriptor.withLock { $0.take() } ?? -1 }
+}

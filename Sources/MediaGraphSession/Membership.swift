@@ -1,0 +1,48 @@
+import GStreamer
+import MediaGraphCore
+import Synchronization
+
+/// A session's user in a room: what the room tells it goes out on the bus.
+final class Membership: RoomMember {
+    let user: String
+    let room: Room
+    private let owner: WeakElement
+    /// Of whom it has been told: those who come while it comes are told of twice.
+    private let known = Mutex<Set<String>>([])
+    /// The same of streams that are being sent.
+    private let sending = Mutex<Set<StreamKey>>([])
+
+    init(user: String, room: Room, owner: WeakElement) {
+        self.user = user
+        self.room = room
+        self.owner = owner
+    }
+
+    func join() throws(MediaGraphError) { try room.join(self) }
+    func leave() { room.leave(self) }
+
+    func stream(_ key: StreamKey) -> RoomStream { room.stream(key) }
+
+    func joined(_ user: String) {
+        guard known.withLock({ $0.insert(user).inserted }) else { return }
+        owner.post(SessionMessage.joined(user, room: room.name))
+    }
+
+    func left(_ user: String) {
+        guard known.withLock({ $0.remove(user) }) != nil else { return }
+        owner.post(SessionMessage.left(user, room: room.name))
+    }
+
+    func streamChanged(_ key: StreamKey, isOn: Bool) {
+        let isNew = sending.withLock { isOn ? $0.insert(key).inserted : $0.remove(key) != nil }
+        guard isNew else { return }
+        owner.post(SessionMessage.stream(key, on: isOn, room: room.name))
+    }
+
+    func roomIsLimitedToProcess(because error: MediaGraphError, remedy: String) {
+        owner.postWarning(
+            .openReadWrite, "room \"\(room.name)\" is limited to this program: \(error); \(remedy)")
+    }
+
+    func warn(_ text: String) { owner.postWarning(.openReadWrite, "room \"\(room.name)\": \(text)") }
+}

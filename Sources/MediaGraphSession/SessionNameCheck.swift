@@ -1,0 +1,74 @@
+import MediaGraphCore
+import MediaGraphDescription
+
+/// A `mediasession` needs a registered transport and valid room and user names. No two sessions have the same user in one room. A
+/// session that reads its own user's stream must send one.
+struct SessionNameCheck: DescriptionCheck {
+    func problems(in element: DescribedElement) -> [Diagnostic] {
+        guard element.factory == NodeName.mediaSession else { return [] }
+        return ["room", "user"].compactMap { name in
+            guard let property = element.property(name), let value = property.value,
+                !(name == "user" && value.isEmpty), let expected = SessionName.refusal(of: value)
+            else { return nil }
+            return property.diagnostic("\"\(value)\" isn't a valid \(name) name", hint: "use \(expected)")
+        } + unknownTransport(element) + silence(element)
+    }
+
+    private func unknownTransport(_ element: DescribedElement) -> [Diagnostic] {
+        guard let property = element.property("transport"), let name = property.value,
+            let expected = RoomTransportKind.refusal(of: name)
+        else { return [] }
+        return [property.diagnostic("there is no transport \"\(name)\"", hint: "use \(expected)")]
+    }
+
+    func problems(among elements: [DescribedElement]) -> [Diagnostic] {
+        elements.flatMap { problems(in: $0) } + repeatedUsers(among: elements)
+    }
+
+    /// The second session of a user would be refused when the graph starts.
+    private func repeatedUsers(among elements: [DescribedElement]) -> [Diagnostic] {
+        struct Membership: Hashable {
+            let user: String
+            let room: String
+            let transport: String
+        }
+        var seen: Set<Membership> = []
+        return elements.compactMap { element in
+            guard element.factory == NodeName.mediaSession,
+                element.properties.allSatisfy({ $0.value != nil }),
+                // It may join after the other has left.
+                element.property("join") == nil
+            else { return nil }
+            func given(_ name: String) -> DescribedProperty? {
+                element.properties.last { $0.name == name && $0.value?.isEmpty == false }
+            }
+            guard let name = given("user")?.value ?? element.name, let user = given("user") ?? given("name") else {
+                return nil
+            }
+            let room = given("room")?.value ?? MediaSessionElement.defaultSettings.room
+            let transport = given("transport")?.value ?? MediaSessionElement.defaultSettings.transport
+            guard !seen.insert(Membership(user: name, room: room, transport: transport)).inserted else { return nil }
+            return user.diagnostic(
+                "user \"\(name)\" is in room \"\(room)\" already, by another mediasession",
+                hint: "give each session a user= of its own, or another room= or transport=")
+        }
+    }
+
+    private func silence(_ element: DescribedElement) -> [Diagnostic] {
+        guard !element.isFed, let user = element.property("user")?.value,
+            let kind = StreamKind.allCases.first(where: {
+                element.sourcePads.contains($0.outputPrefix + PadName.escape(user))
+            })
+        else { return [] }
+        return [
+            element.diagnostic(
+                "\(user) reads its own stream but sends nothing",
+                hint: "link a source to its pad \(kind.inputPad)",
+                severity: .warning)
+        ]
+    }
+}
+
+extension MediaSessionElement {
+    static var checks: [any DescriptionCheck] { [SessionNameCheck()] }
+}

@@ -1,0 +1,92 @@
+import GStreamer
+import MediaGraphCore
+import Synchronization
+
+/// Who shares in a room: one user at a time, as is the SDK's rule, with picture, sound or both.
+///
+/// The first user to send keeps the share until both of that user's streams are off; then the next user to send gets it. The
+/// room's transport decides between local and remote users.
+final class ShareFloor: Sendable {
+    fileprivate struct State: Sendable {
+        var user: String?
+        var streams: Set<StreamKind> = []
+        /// What the transport granted, where there is one.
+        var grant: (any AnyObject & Sendable)?
+        /// The transport's last refusal. It isn't asked again before `end` (monotonic time, in nanoseconds) unless `remoteChanges`
+        /// changes.
+        var refusal: (error: MediaGraphError, end: UInt64, remoteChanges: UInt64)?
+    }
+
+    /// How long a refusal is kept, in nanoseconds, so that a waiting share doesn't ask the transport at every frame.
+    fileprivate static let patience: UInt64 = 100_000_000
+
+    private let state = Mutex(State())
+    /// Counts the changes that may have ended a remote share. Atomic, because the transport may report such a change while it
+    /// decides, when `state` is locked.
+    private let remoteChanges = Atomic<UInt64>(0)
+
+    /// Throws `alreadyInUse` while another user shares. `request` asks the transport while no local user shares; it gives `nil`
+    /// where there is none.
+    func take(
+        _ key: StreamKey, request: () throws(MediaGraphError) -> ShareDecision?
+    ) throws(MediaGraphError) {
+        try state.withLock { state throws(MediaGraphError) in
+            if let user = state.user {
+                guard user == key.user else { throw Self.shared(by: user) }
+            } else {
+                state.grant = try state.ask(request, remoteChanges.load(ordering: .acquiring))
+                state.user = key.user
+            }
+            state.streams.insert(key.kind)
+        }
+    }
+
+    /// Requests the share again after the transport has revoked its grant. Throws `alreadyInUse` if a remote user has started
+    /// sharing.
+    func renew(
+        _ request: (_ user: String) throws(MediaGraphError) -> ShareDecision?
+    ) throws(MediaGraphError) {
+        try state.withLock { state throws(MediaGraphError) in
+            guard let user = state.user, state.grant != nil else { return }
+            switch try request(user) {
+            case .granted(let grant): state.grant = grant
+            case .sharedBy(let other): throw Self.shared(by: other)
+            case nil: break
+            }
+        }
+    }
+
+    /// A remote share may be over: the transport is asked again. Never waits.
+    func askAgain() { remoteChanges.wrappingAdd(1, ordering: .releasing) }
+
+    fileprivate static func shared(by user: String) -> MediaGraphError {
+        .alreadyInUse(.init("user \"\(user)\" is already sharing"))
+    }
+
+    func giveBack(_ key: StreamKey) {
+        state.withLock { state in
+            guard state.user == key.user, state.streams.remove(key.kind) != nil, state.streams.isEmpty else { return }
+            state = State()
+        }
+    }
+}
+
+extension ShareFloor.State {
+    fileprivate mutating func ask(
+        _ request: () throws(MediaGraphError) -> ShareDecision?, _ remoteChanges: UInt64
+    ) throws(MediaGraphError) -> (any AnyObject & Sendable)? {
+        if let refusal, refusal.remoteChanges == remoteChanges, monotonicNanoseconds() < refusal.end {
+            throw refusal.error
+        }
+        do throws(MediaGraphError) {
+            switch try request() {
+            case .granted(let grant): return grant
+            case .sharedBy(let user): throw ShareFloor.shared(by: user)
+            case nil: return nil
+            }
+        } catch {
+            refusal = (error, monotonicNanoseconds() + ShareFloor.patience, remoteChanges)
+            throw error
+        }
+    }
+}

@@ -1,0 +1,141 @@
+import GStreamer
+import MediaGraphCore
+import MediaGraphElements
+import Synchronization
+
+/// What a stream's buffers are until it says otherwise, and the smaller sizes that some of its readers want.
+package final class StreamFormat: Sendable {
+    private struct Made: Sendable {
+        weak var scaler: FrameScaler?
+    }
+
+    package let caps: Caps
+    package let isEncoded: Bool
+    private let scalers = Mutex<[Resolution: Made]>([:])
+    static let encoded = BufferType.encoded.caps.constant
+
+    init(_ caps: Caps) {
+        self.caps = caps
+        isEncoded = caps.canIntersect(Self.encoded)
+    }
+
+    /// Why no reader can show it; `nil` where one may.
+    var problem: String? {
+        let isKnown =
+            switch caps.mediaTypes.first {
+            case "audio/x-raw": AudioInfo(caps) != nil
+            case "video/x-raw": !caps.canIntersect(Self.systemMemory) || VideoInfo(caps) != nil
+            default: true
+            }
+        guard isKnown else { return "this version of GStreamer doesn't know its format: \(caps)" }
+        // Most handlers and encoders fail with it, and with them the reader's graph.
+        let scan = caps[0]["interlace-mode", as: String.self] ?? "progressive"
+        guard caps.mediaTypes.first != "video/x-raw" || scan == "progressive" else {
+            return "it is interlaced video (\(scan)); put deinterlace before the sender's camera"
+        }
+        return nil
+    }
+
+    /// How often buffers of this format should arrive.
+    var pace: StallWatch.Pace {
+        guard let mediaType = caps.mediaTypes.first, !mediaType.hasPrefix("audio/") else { return .continuous }
+        guard let rate = caps[0]["framerate", as: Fraction.self], rate.numerator > 0 else { return .variable }
+        return .frames(Int64(rate.denominator) * 1_000_000 / Int64(rate.numerator))
+    }
+
+    /// What downstream is told to have refused.
+    var refusal: String {
+        guard let channels = caps.unpositionedChannels else { return "the linked element can't take \(caps)" }
+        return
+            "its \(channels) channels have no positions, so they can't be mixed; set a channel-mask where the sound is captured"
+    }
+
+    private static let systemMemory = Caps("video/x-raw")!.constant
+
+    /// What makes nearly any format of this one.
+    var converters: String {
+        let isSound = caps.mediaTypes.first?.hasPrefix("audio/") ?? false
+        return isEncoded ? "decodebin" : isSound ? "audioconvert ! audioresample" : "videoconvert ! videoscale"
+    }
+
+    /// The same for all who ask for it, while any of them has it. `nil` where nothing is to be scaled: what is no higher, and
+    /// what a pipe can't scale either, goes by as it is.
+    package func scaler(_ resolution: Resolution) -> FrameScaler? {
+        scalers.withLock { scalers in
+            if let scaler = scalers[resolution]?.scaler { return scaler }
+            let scaler = FrameScaler(caps, resolution)
+            scalers[resolution] = Made(scaler: scaler)
+            return scaler
+        }
+    }
+}
+
+/// Makes a stream's frames smaller, each once for all readers of the process that want that size.
+///
+/// The first reader that comes to a frame makes it, on a thread of its own, and the others get it by reference. The
+/// publisher's thread has no part in it, and a frame that nobody takes isn't made.
+package final class FrameScaler: Sendable {
+    private struct State {
+        let plan: FramePlan
+        /// The newest, for those who are a little behind: a reader has no more than these to come.
+        var recent: [Frame] = []
+        var count = 0
+    }
+
+    /// One frame, for all who want it.
+    package final class Frame: Sendable {
+        fileprivate let number: UInt64
+        package let buffer: Buffer
+
+        fileprivate init(_ number: UInt64, _ buffer: consuming Buffer) {
+            self.number = number
+            self.buffer = buffer
+        }
+    }
+
+    /// What comes out.
+    package let caps: Caps
+    private let input: VideoInfo
+    private let output: VideoInfo
+    private let state: BlockingMonitor<State>
+    private static let kept = 3
+    private static let scalable = BufferType.raw.caps.constant
+
+    fileprivate init?(_ caps: Caps, _ resolution: Resolution) {
+        guard resolution != .native, caps.areFrames(in: Self.scalable), let input = VideoInfo(caps),
+            resolution.size(for: input) != (input.width, input.height),
+            let plan = try? FramePlan(caps, resolution)
+        else { return nil }
+        self.caps = plan.outputCaps
+        self.input = input
+        output = plan.output
+        state = BlockingMonitor(State(plan: plan))
+    }
+
+    /// Waits while another reader makes it. `nil` for a frame that can't be read, or without memory.
+    package func scaled(_ frame: StreamReader.Frame) -> Frame? {
+        state.withLock { state in
+            if let known = state.recent.first(where: { $0.number == frame.number }) { return known }
+            guard let made = make(frame, state.plan) else { return nil }
+            if state.recent.count == Self.kept { state.recent.removeFirst() }
+            state.recent.append(made)
+            state.count += 1
+            return made
+        }
+    }
+
+    private func make(_ frame: StreamReader.Frame, _ plan: FramePlan) -> Frame? {
+        let access = frame.buffer.access
+        do throws(MediaGraphError) {
+            let made = try plan.apply(to: access, .upright, .none)
+            access.copyMetas(toScaled: made.buffer.access, from: input, to: output)
+            return Frame(frame.number, made.buffer.retained)
+        } catch {
+            MediaSessionElement.log.log(.warning, nil, "a frame is lost that can't be scaled: \(error)")
+            return nil
+        }
+    }
+
+    /// Frames made so far.
+    var count: Int { state.withLock { $0.count } }
+}
