@@ -4,7 +4,7 @@ import CGStreamer
 ///
 /// `@unchecked Sendable`: events are immutable while shared.
 public final class StreamStart: @unchecked Sendable {
-    package let raw: UnsafeMutablePointer<GstEvent>
+    @usableFromInline package let raw: UnsafeMutablePointer<GstEvent>
 
     package init(retaining event: UnsafeMutablePointer<GstEvent>) { raw = gst_event_ref(event) }
 

@@ -4,8 +4,8 @@ import GStreamer
 /// A speaker's handler as the speaker holds it, whichever copy of the code it comes from.
 ///
 /// `@unchecked Sendable`: the speaker calls it one at a time, in each stream's order; the rest is constant.
-package final class AudioConsumerHandle: @unchecked Sendable {
-    private let abi: MGAudioConsumer
+@usableFromInline package final class AudioConsumerHandle: @unchecked Sendable {
+    @usableFromInline let abi: MGAudioConsumer
     package let name: String
     /// What it needs; `nil` when it takes either.
     package let memoryMode: MemoryMode?

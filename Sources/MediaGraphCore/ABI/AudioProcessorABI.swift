@@ -4,8 +4,8 @@ import GStreamer
 /// An editor of audio as a node holds it, whichever copy of the code it comes from.
 ///
 /// `@unchecked Sendable`: `process` is called by the one thread that holds the node's stream lock; the rest is constant.
-package final class AudioProcessorHandle: @unchecked Sendable {
-    private let abi: MGAudioProcessor
+@usableFromInline package final class AudioProcessorHandle: @unchecked Sendable {
+    @usableFromInline let abi: MGAudioProcessor
     package let name: String
 
     /// Takes the handler over.
@@ -17,7 +17,7 @@ package final class AudioProcessorHandle: @unchecked Sendable {
     deinit { abi.destroy(abi.context) }
 
     /// Runs the handler; a failure comes back as its error.
-    @inline(__always)
+    @inlinable @inline(__always)
     package func process(_ frame: UnsafePointer<MGAudioFrame>) throws(MediaGraphError) -> Verdict {
         try Verdict { abi.process(abi.context, frame, $0) }
     }

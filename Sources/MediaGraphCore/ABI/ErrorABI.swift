@@ -10,7 +10,7 @@ extension MediaGraphError {
     }
 
     /// Takes over an error that another copy wrote.
-    package init(taking error: MGError) {
+    @usableFromInline package init(taking error: MGError) {
         func take(_ string: UnsafeMutablePointer<CChar>?) -> String {
             guard let string else { return "" }
             defer { g_free(string) }

@@ -6,8 +6,8 @@ import Synchronization
 ///
 /// `@unchecked Sendable`: the node calls it, and asks for its preference, under its stream lock, but for `registered`, which
 /// comes before; the rest is constant.
-package final class ObserverHandle: @unchecked Sendable {
-    private let abi: MGFrameObserver
+@usableFromInline package final class ObserverHandle: @unchecked Sendable {
+    @usableFromInline let abi: MGFrameObserver
     package let name: String
     package let mode: ObserverMode
     /// What it answered when it was last asked; `nil` until then.
@@ -53,7 +53,7 @@ package final class ObserverHandle: @unchecked Sendable {
             appliesMirror: preference.applies_mirror != 0)
     }
 
-    @inline(__always)
+    @inlinable @inline(__always)
     package func see(_ frame: UnsafePointer<MGVideoFrame>) throws(MediaGraphError) -> Verdict {
         try Verdict { abi.frame(abi.context, frame, $0) }
     }

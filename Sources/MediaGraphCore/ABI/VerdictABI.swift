@@ -3,7 +3,7 @@ import CMediaGraphABI
 /// How a verdict crosses between copies of the code: a status, and with `fail` or a failure an error beside it.
 extension Verdict {
     /// Takes over what another copy answered; throws what the handler threw there.
-    @inline(__always)
+    @inlinable @inline(__always)
     package init(_ call: (UnsafeMutablePointer<MGError>) -> Int32) throws(MediaGraphError) {
         var error = MGError()
         switch call(&error) {

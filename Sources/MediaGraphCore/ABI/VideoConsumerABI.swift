@@ -4,8 +4,8 @@ import GStreamer
 /// A pipe's handler as the pipe holds it, whichever copy of the code it comes from.
 ///
 /// `@unchecked Sendable`: the pipe calls it from one thread at a time, in stream order; the rest is constant.
-package final class ConsumerHandle: @unchecked Sendable {
-    fileprivate let abi: MGVideoConsumer
+@usableFromInline package final class ConsumerHandle: @unchecked Sendable {
+    @usableFromInline let abi: MGVideoConsumer
     package let name: String
     /// Empty: all.
     package let formats: [VideoFormat]
@@ -41,7 +41,7 @@ package final class ConsumerHandle: @unchecked Sendable {
     /// False for a delegate that was held weakly and is no more. Any thread.
     package var isAlive: Bool { abi.is_alive.map { $0(abi.context) != 0 } ?? true }
 
-    package enum Answer {
+    @usableFromInline package enum Answer {
         case passed
         /// It queues by itself, and a frame was lost.
         case lost
@@ -49,7 +49,7 @@ package final class ConsumerHandle: @unchecked Sendable {
         case gone
     }
 
-    @inline(__always)
+    @inlinable @inline(__always)
     package func receive(_ frame: UnsafePointer<MGVideoFrame>) throws(MediaGraphError) -> Answer {
         var error = MGError()
         switch abi.frame(abi.context, frame, &error) {

@@ -4,6 +4,7 @@ import GStreamer
 
 extension MGVideoFrame {
     /// A raw frame that belongs to no stream.
+    @usableFromInline
     package init(
         mapped: UnsafeMutablePointer<GstVideoFrame>!, buffer: UnsafeMutablePointer<GstBuffer>!,
         caps: UnsafeMutablePointer<GstCaps>!, running_time: UInt64, presentation_timestamp: UInt64,
@@ -17,7 +18,7 @@ extension MGVideoFrame {
     }
 
     /// A raw frame of a stream: `shown`, mapped, is the stream's buffer or what was made of it, and `original` says the rest.
-    @inline(__always)
+    @inlinable @inline(__always)
     package init(
         _ mapped: borrowing MappedVideoFrame, in shown: BufferAccess, _ caps: Caps, of original: BufferAccess,
         _ orientation: VideoOrientation, mirror: Flip, runningTime: ClockTime?, segment: UnsafePointer<GstSegment>,

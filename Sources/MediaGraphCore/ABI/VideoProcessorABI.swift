@@ -4,8 +4,8 @@ import GStreamer
 /// A pre-processor's handler as a node holds it, whichever copy of the code it comes from.
 ///
 /// `@unchecked Sendable`: `process` is called by the one thread that holds the node's stream lock; the rest is constant.
-package final class ProcessorHandle: @unchecked Sendable {
-    private let abi: MGVideoProcessor
+@usableFromInline package final class ProcessorHandle: @unchecked Sendable {
+    @usableFromInline let abi: MGVideoProcessor
     package let name: String
     /// Empty: all.
     package let formats: [VideoFormat]
@@ -25,7 +25,7 @@ package final class ProcessorHandle: @unchecked Sendable {
     deinit { abi.destroy(abi.context) }
 
     /// Runs the handler; a failure comes back as its error.
-    @inline(__always)
+    @inlinable @inline(__always)
     package func process(_ frame: UnsafePointer<MGVideoFrame>) throws(MediaGraphError) -> Verdict {
         try Verdict { abi.process(abi.context, frame, $0) }
     }

@@ -30,6 +30,7 @@ public enum Flip: Int32, PropertyEnum {
     package init(of buffer: BufferAccess) { self = Self.meta.value(of: buffer).flatMap(Flip.init(rawValue:)) ?? .none }
 
     /// Each bit is a direction: what is flipped twice is as it was.
+    @inlinable
     package static func ^ (a: Flip, b: Flip) -> Flip { Flip(rawValue: a.rawValue ^ b.rawValue) ?? .none }
 
     /// The same flip of the picture once that has been made upright, and the other way round.

@@ -21,7 +21,7 @@ extension VideoOrientation {
     init(_ rotation: Rotation) { self.init(quarterTurns: rotation.rawValue / 90) }
 
     /// What the buffer itself says; `nil` where it says nothing.
-    package init?(of buffer: BufferAccess) {
+    @usableFromInline package init?(of buffer: BufferAccess) {
         guard let code = Rotation.meta.value(of: buffer) else { return nil }
         self.init(code: code)
     }
@@ -30,12 +30,12 @@ extension VideoOrientation {
     package func mark(_ buffer: BufferAccess) { Rotation.meta.set(code, on: buffer) }
 
     /// What is to be flipped in the frame as it lies, beside what the mirror mode asks for.
-    package var flip: Flip { isFlipped ? .x : .none }
+    @inlinable package var flip: Flip { isFlipped ? .x : .none }
 }
 
 extension TaggedOrientation {
     /// The orientation of a frame: its own, or else the tag's.
-    @inline(__always)
+    @inlinable @inline(__always)
     package func orientation(of buffer: BufferAccess) -> VideoOrientation {
         guard let own = VideoOrientation(of: buffer) else { return pending }
         // What was turned by the tag was turned with its meta on it.

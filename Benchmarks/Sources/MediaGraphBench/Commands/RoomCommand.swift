@@ -67,7 +67,7 @@ struct RoomCommand: ParsableCommand {
             let cost = try FrameCost(frames: quick ? 20 : 50, attempts: quick ? 1 : 2) { rounds in
                 [
                     "room-work", "--senders", "\(population.senders)", "--readers", "\(population.readers)",
-                    "--resolution", resolution.nick, "--rounds", "\(rounds)",
+                    "--resolution", resolution.text, "--rounds", "\(rounds)",
                 ]
             }.instructions
             let ofEach = cost / Double(population.senders)
@@ -75,11 +75,11 @@ struct RoomCommand: ParsableCommand {
             let further = first.map { (ofEach - $0.cost) / Double(population.readOfEach - $0.read) }
             let growth = further.flatMap { further in last.map { further / $0 } }
             table.add(
-                "\(population.title), \(resolution.nick)", "\(population.readOfEach * population.senders)",
+                "\(population.title), \(resolution.text)", "\(population.readOfEach * population.senders)",
                 cost.text(0), further?.text(0) ?? "",
                 growth.map { "\($0.text(3)) ≤ \(linearityBar.text(2))" } ?? "")
             if let growth, growth > linearityBar {
-                broken.append("\(population.title), \(resolution.nick): a further frame costs \(growth.text(3)) times")
+                broken.append("\(population.title), \(resolution.text): a further frame costs \(growth.text(3)) times")
             }
             first = first ?? (population.readOfEach, ofEach)
             last = further
@@ -101,7 +101,7 @@ struct RoomCommand: ParsableCommand {
         var rooms: [(String, RoomWork)] = []
         for resolution in [Resolution.native, .p180] {
             rooms += (quick ? [1, 10] : [1, 10, 50, 100]).map {
-                ("1 → \($0), \(resolution.nick)", work(readers: $0, resolution: resolution, quick ? 2 : seconds))
+                ("1 → \($0), \(resolution.text)", work(readers: $0, resolution: resolution, quick ? 2 : seconds))
             }
         }
         rooms += (quick ? [2, 5] : [2, 5, 10, 20]).map { ("\($0), all to all", work(users: $0, quick ? 2 : seconds)) }

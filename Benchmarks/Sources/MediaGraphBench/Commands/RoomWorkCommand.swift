@@ -13,13 +13,13 @@ struct RoomWorkCommand: ParsableCommand {
     var readers = 0
 
     @Option(help: "native, or the resolution that pipes ask for, such as 180p")
-    var resolution = Resolution.native.nick
+    var resolution = Resolution.native.text
 
     @Option(help: "Frames of each sender")
     var rounds = 100
 
     func run() throws {
-        guard let resolution = Resolution(nick: resolution) else {
+        guard let resolution = Resolution(text: resolution) else {
             throw ValidationError("there is no resolution \(resolution)")
         }
         // As the live rooms: 1280×720 of one, 320×180 of many.

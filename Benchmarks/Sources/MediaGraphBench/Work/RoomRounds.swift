@@ -51,7 +51,7 @@ struct RoomRounds: Sendable {
         _ room: String, _ user: String, reading others: [String], _ source: String, _ deliveries: Deliveries
     ) throws -> Graph {
         let pipes = others.map {
-            "call.video_\($0) ! rawdatapipe name=\($0) resolution=\(resolution.nick) sync=false"
+            "call.video_\($0) ! rawdatapipe name=\($0) resolution=\(resolution.text) sync=false"
         }
         let graph = try Graph(
             "mediasession name=call room=\(room) user=\(user)  \(source)  \(pipes.joined(separator: "  "))")

@@ -92,7 +92,7 @@ struct RoomWork: Sendable {
 
     private func graph(_ room: String, _ user: String, _ others: [String], _ source: String) throws -> Graph {
         let pipes = others.map {
-            "call.video_\($0) ! rawdatapipe name=\($0) resolution=\(resolution.nick) format=\(format)"
+            "call.video_\($0) ! rawdatapipe name=\($0) resolution=\(resolution.text) format=\(format)"
         }
         return try Graph(
             "mediasession name=call room=\(room) user=\(user)  \(source)  \(pipes.joined(separator: "  "))")

@@ -1,0 +1,30 @@
+import GStreamer
+import MediaGraphTesting
+import TestSupport
+import Testing
+
+@testable import MediaGraph
+
+@Suite struct BufferCounterTests {
+    @Test("GR-3 buffers that arrive at a sink are counted, one by one and in lists")
+    func lists() async throws {
+        let graph = try Graph(
+            """
+            videotestsrc num-buffers=3 ! video/x-raw,format=RGBA,width=320,height=240 ! rtpvrawpay ! tee name=tee \
+            tee. ! identity ! fakesink name=single async=false tee. ! fakesink name=lists async=false
+            """)
+        try await graph.run()
+        // 224 packets a frame: 307200 bytes, at most 1372 in each.
+        #expect(graph.streamWatch.count(of: try graph.element("single")) == 672)
+        #expect(graph.streamWatch.count(of: try graph.element("lists")) == 672)
+    }
+
+    @Test("GR-3 a sink's count begins anew with each run of its graph")
+    func runs() async throws {
+        let graph = try Graph("videotestsrc num-buffers=5 ! fakesink name=sink")
+        for _ in 0..<2 {
+            try await graph.run()
+            #expect(graph.streamWatch.count(of: try graph.element("sink")) == 5)
+        }
+    }
+}
