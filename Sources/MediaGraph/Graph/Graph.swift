@@ -362,15 +362,7 @@ public final class Graph: Sendable {
                 .qualityOfService(
                     element: message.sourceName, jitter: jitter, processed: processed, dropped: dropped))
         case .buffering(let percent): tell(.buffering(percent: percent))
-        case .element(let structure) where structure.name == StreamStatus.eventName:
-            tell(.streamStatus(node: message.sourceName, isOn: structure["on"] ?? false))
-        case .element(let structure) where structure.name == AlphaChannelMessage.name:
-            tell(.alphaChannel(node: message.sourceName, isEnabled: structure["enabled"] ?? false))
-        case .element(let structure):
-            tell(
-                SessionMessage.event(structure, node: message.sourceName)
-                    ?? DeviceMessage.event(structure, node: message.sourceName)
-                    ?? .element(name: message.sourceName, structure))
+        case .element(let structure): tell(GraphEvent(structure, of: message.sourceName))
         default: break
         }
     }

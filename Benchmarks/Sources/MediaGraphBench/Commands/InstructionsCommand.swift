@@ -27,7 +27,7 @@ struct InstructionsCommand: ParsableCommand {
         var broken: [String] = []
         for kind in kinds {
             for touch in touches where kind.touches.contains(touch) {
-                let frames = touch == .luma || kind.isHeavy ? 50 : quick ? 500 : 2000
+                let frames = touch == .luma || kind.isHeavy ? 50 : quick ? 2000 : 5000
                 let work = Work(kind: kind, touch: touch, frames: frames)
                 let c = try FrameCost(work, .c).instructions
                 let swift = try FrameCost(work, .swift).instructions

@@ -1,10 +1,25 @@
 import GStreamer
 import MediaGraphDevices
+import MediaGraphElements
 import MediaGraphSession
 
+extension GraphEvent {
+    /// What an element message tells.
+    init(_ structure: Structure, of element: String) {
+        self =
+            switch structure.name {
+            case StreamStatus.eventName: .streamStatus(node: element, isOn: structure["on"] ?? false)
+            case AlphaChannelMessage.name: .alphaChannel(node: element, isEnabled: structure["enabled"] ?? false)
+            default:
+                SessionMessage.event(structure, node: element) ?? DeviceMessage.event(structure, node: element)
+                    ?? .element(name: element, structure)
+            }
+    }
+}
+
 extension SessionMessage {
-    /// What it is to a graph; `nil` for any other message.
-    static func event(_ structure: Structure, node: String) -> GraphEvent? {
+    /// The event that the message stands for; `nil` for any other message.
+    fileprivate static func event(_ structure: Structure, node: String) -> GraphEvent? {
         guard let user: String = structure["user"] else { return nil }
         switch structure.name {
         case joinedName: return .userJoined(node: node, user: user)
@@ -23,8 +38,8 @@ extension SessionMessage {
 }
 
 extension DeviceMessage {
-    /// What it is to a graph; `nil` for any other message.
-    static func event(_ structure: Structure, node: String) -> GraphEvent? {
+    /// The event that the message stands for; `nil` for any other message.
+    fileprivate static func event(_ structure: Structure, node: String) -> GraphEvent? {
         guard let device: String = structure["device"] else { return nil }
         func time(_ field: String) -> ClockTime { ClockTime(nanoseconds: structure[field] ?? 0) }
         switch structure.name {
