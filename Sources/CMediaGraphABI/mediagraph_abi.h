@@ -265,7 +265,7 @@ typedef struct {
     char name[64];
 } MGVideoSource;
 
-// A node's door, left on the element as qdata "mediagraph-door". A field that the node has no use for is NULL.
+// A node's vtable, left on the element as qdata "mediagraph-door". A field that the node has no use for is NULL.
 // Each takes the structure over (its `destroy` will be called) unless it answers 0. A NULL source, processor, consumer or
 // observer leaves the node without one.
 typedef struct {
@@ -283,7 +283,7 @@ typedef struct {
     int32_t (*set_audio_processor)(GstElement *node, const MGAudioProcessor *processor, MGError *error);
     int32_t (*set_audio_source)(GstElement *node, const MGAudioSource *source, MGError *error);
     int32_t (*set_audio_consumer)(GstElement *node, const MGAudioConsumer *consumer, MGError *error);
-} MGNodeDoor;
+} MGNodeVTable;
 
 static const int32_t MG_HANDLER_SOURCE = 1, MG_HANDLER_PROCESSOR = 2, MG_HANDLER_CONSUMER = 3,
                      MG_HANDLER_OBSERVER = 4, MG_HANDLER_AUDIO_PROCESSOR = 5, MG_HANDLER_AUDIO_CONSUMER = 6,

@@ -10,7 +10,7 @@ enum NodeChecks {
     ///   - isComplete: whether to include checks that may query a name server, which a program's thread shouldn't wait for.
     ///   - files: files that the program uses in addition to the description's.
     static func all(isBeforeRun: Bool, isComplete: Bool, besides files: [FileUse]) -> [any DescriptionCheck] {
-        ElementChecks.all(isBeforeRun: isBeforeRun, isComplete: isComplete, besides: files) + HandlerChecks.all
-            + DeviceChecks.all + KnownNodes.checks + [ShellValueCheck()]
+        SharedChecks.all(isBeforeRun: isBeforeRun, isComplete: isComplete, besides: files) + KnownNodes.checks
+            + [DisplayCheck(), FontCheck(), ShellValueCheck()]
     }
 }

@@ -81,8 +81,8 @@ extension DeviceFailure {
 }
 
 extension DeviceFailure {
-    /// What of stock elements' stands for a device, and where that is when nobody says.
-    private static let defaults = [
+    /// The stock elements that open a device, each with the device that it opens by default.
+    private static let defaultDevices = [
         "v4l2src": "/dev/video0", "v4l2sink": "/dev/video1", "alsasrc": "default", "alsasink": "default",
         "pulsesrc": "PulseAudio's source", "pulsesink": "PulseAudio's sink", "pipewiresrc": "PipeWire's camera",
         "pipewiresink": "PipeWire's sink",
@@ -109,7 +109,7 @@ extension DeviceFailure {
         if ScreenCaptures.windowSinks.contains(factory) {
             return ScreenCapture.screen((try? element.property("display", as: String.self)) ?? "")
         }
-        guard let ownDefault = defaults[factory] else { return nil }
+        guard let ownDefault = defaultDevices[factory] else { return nil }
         let named = ["device", "target-object"].lazy.compactMap { try? element.propertyText($0) }
         return named.first { !$0.isEmpty } ?? ownDefault
     }

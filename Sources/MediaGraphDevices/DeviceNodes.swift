@@ -1,5 +1,5 @@
 import GStreamer
-import MediaGraphDescription
+import MediaGraphCore
 import MediaGraphElements
 
 /// The nodes that this target registers.
@@ -7,13 +7,10 @@ package enum DeviceNodes {
     package static let all: [any NodeElement.Type] = [DeviceSourceElement.self]
 }
 
-package enum DeviceChecks {
-    package static let all: [any DescriptionCheck] = [DisplayCheck()]
-}
-
 extension Element {
-    /// Whether this `devicesource` gives sound.
-    package var givesSound: Bool {
-        ElementClass.implementation(of: element, as: DeviceSourceElement.self).mediaType == .audio
+    /// Whether this is a `devicesource` that gives sound.
+    package var isSoundSource: Bool {
+        factoryName == NodeName.deviceSource
+            && ElementClass.implementation(of: element, as: DeviceSourceElement.self).mediaType == .audio
     }
 }

@@ -10,10 +10,20 @@ package struct DisplayCheck: DescriptionCheck {
     /// What choose a sink for pictures by themselves, unless they are given one.
     private static let choosers: Set = ["autovideosink", "fpsdisplaysink", "playbin", "playbin3"]
 
-    var environment: @Sendable (String) -> String? = { getenv($0).map { String(cString: $0) } }
-    var hasFramebuffer: @Sendable () -> Bool = { access("/dev/fb0", R_OK | W_OK) == 0 }
+    private let environment: @Sendable (String) -> String?
+    private let hasFramebuffer: @Sendable () -> Bool
     /// Whether the kernel drives a screen that programs may draw on.
-    var hasScreen: @Sendable () -> Bool = { access("/dev/dri/card0", R_OK | W_OK) == 0 }
+    private let hasScreen: @Sendable () -> Bool
+
+    package init(
+        environment: @escaping @Sendable (String) -> String? = { getenv($0).map { String(cString: $0) } },
+        hasFramebuffer: @escaping @Sendable () -> Bool = { access("/dev/fb0", R_OK | W_OK) == 0 },
+        hasScreen: @escaping @Sendable () -> Bool = { access("/dev/dri/card0", R_OK | W_OK) == 0 }
+    ) {
+        self.environment = environment
+        self.hasFramebuffer = hasFramebuffer
+        self.hasScreen = hasScreen
+    }
 
     package func problems(in element: DescribedElement) -> [Diagnostic] { problems(among: [element]) }
 

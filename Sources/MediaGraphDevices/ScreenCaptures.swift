@@ -3,8 +3,8 @@ import MediaGraphCore
 import Synchronization
 import X11
 
-/// What a graph's own elements capture of X screens, and show there. A server that ends, or a window that is closed, is the end
-/// of that, not of the program, which Xlib would end. What a `devicesource` captures is that node's.
+/// A graph's elements that capture X screens or show windows there, except those inside a `devicesource`. When the X server
+/// ends or a captured window is closed, only these elements end; Xlib by default would end the whole program.
 package final class ScreenCaptures: Sendable {
     /// What shows pictures in a window of an X server.
     static let windowSinks = ["ximagesink", "xvimagesink"]
@@ -29,8 +29,8 @@ package final class ScreenCaptures: Sendable {
         return !all.isEmpty
     }
 
-    /// Before anything connects, where a window of the graph's may be tried in several ways, as by `autovideosink`: with the first
-    /// that is given up a server that resets itself would refuse the next.
+    /// Keeps a connection to the X server open while the graph's sinks connect; call it before they do. `autovideosink` tries
+    /// several sinks: without this client the server would reset when the first sink disconnects, and refuse the next.
     package func holdServer(of pipeline: Pipeline) -> XWindows.Hold? {
         let sinks = pipeline.allElements.filter {
             $0.factoryName.map { $0 == "autovideosink" || Self.windowSinks.contains($0) } ?? false
@@ -42,12 +42,12 @@ package final class ScreenCaptures: Sendable {
         } late: { hold in
             self.release(hold ?? nil)
         }
-        return call.answer(within: UInt64(ScreenTurn.graphsPatience / 1000)) ?? nil
+        return call.answer(within: UInt64(ScreenTurn.graphTimeLimit / 1000)) ?? nil
     }
 
     package func release(_ hold: XWindows.Hold?) {
         guard let hold else { return }
-        ScreenTurn.take(within: ScreenTurn.graphsPatience) { XWindows.release(hold) }
+        ScreenTurn.take(within: ScreenTurn.graphTimeLimit) { XWindows.release(hold) }
     }
 
     /// Where a window is shown; empty where that is nowhere.
@@ -58,12 +58,12 @@ package final class ScreenCaptures: Sendable {
 
     /// In READY. False when a window isn't there: its element has said so.
     package func choose() -> Bool {
-        each { capture throws(MediaGraphError) in try capture.choose(within: ScreenTurn.graphsPatience) }
+        each { capture throws(MediaGraphError) in try capture.choose(within: ScreenTurn.graphTimeLimit) }
     }
 
     /// In PAUSED. False when a window has gone meanwhile.
     package func confirm() -> Bool {
-        each { capture throws(MediaGraphError) in try capture.confirm(within: ScreenTurn.graphsPatience) }
+        each { capture throws(MediaGraphError) in try capture.confirm(within: ScreenTurn.graphTimeLimit) }
     }
 
     private func each(_ body: (ScreenCapture) throws(MediaGraphError) -> Void) -> Bool {

@@ -21,7 +21,7 @@ package final class ScreenLosses: Sendable {
     package static func inTurn<Result, Failure: Error>(
         _ factories: Set<String>, _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        connects(factories) ? try ScreenTurn.take(within: ScreenTurn.graphsPatience, body) : try body()
+        connects(factories) ? try ScreenTurn.take(within: ScreenTurn.graphTimeLimit, body) : try body()
     }
 
     /// Whether an element of one of these factories may connect to an X server.

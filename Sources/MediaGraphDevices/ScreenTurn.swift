@@ -11,15 +11,15 @@ package enum ScreenTurn {
     /// The number of the thread whose turn it is.
     private static let holder = BlockingMonitor<UInt?>(nil)
     /// Microseconds.
-    static let graphsPatience: Int64 = 2_000_000
+    static let graphTimeLimit: Int64 = 2_000_000
 
-    /// - Parameter patience: microseconds after which it goes on without, for who can't be left behind; `nil` for any time, as
-    ///   a server that hangs may hold its turn.
+    /// - Parameter timeLimit: microseconds to wait for the turn; then `body` runs without it. `nil` waits forever: only for
+    ///   threads that can be abandoned, because a server that hangs may never end its turn.
     package static func take<Result, Failure: Error>(
-        within patience: Int64? = nil, _ body: () throws(Failure) -> Result
+        within timeLimit: Int64? = nil, _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
         let thread = currentThread()
-        let isMine = holder.wait(timeout: patience) { holder -> Bool? in
+        let isMine = holder.wait(timeout: timeLimit) { holder -> Bool? in
             guard holder == nil else { return nil }
             holder = thread
             return true
@@ -28,14 +28,14 @@ package enum ScreenTurn {
         return try body()
     }
 
-    /// The server of this thread's connection has gone. While it connects Xlib must not go on: it would take for an answer what it
-    /// hasn't got, and write somewhere. So its call ends here, and its turn.
+    /// Call it when this thread's X server is gone. If the thread is connecting, this never returns, because Xlib would go on
+    /// with a reply that it hasn't received and corrupt memory: it ends the thread's turn and abandons its `DeviceCall`.
     static func serverHasGone() {
         let thread = currentThread()
-        guard holder.withLock({ $0 == thread }), DeviceCalls.canForsakeCurrent else { return }
+        guard holder.withLock({ $0 == thread }), DeviceCalls.isOnCallThread else { return }
         // `ximagesrc` may have put its own in, and won't come to put this one back.
         XConnections.hearErrors()
         holder.withLock { $0 = nil }
-        DeviceCalls.forsakeCurrent()
+        DeviceCalls.abandonCurrentCall()
     }
 }

@@ -2,10 +2,6 @@ import GStreamer
 import MediaGraphCore
 import MediaGraphDescription
 
-package enum HandlerChecks {
-    package static let all: [any DescriptionCheck] = [FontCheck()]
-}
-
 /// Where no font is installed text is drawn as empty boxes, without a word.
 package struct FontCheck: DescriptionCheck {
     package static let message = "no font is installed: text will be empty boxes"
@@ -13,7 +9,9 @@ package struct FontCheck: DescriptionCheck {
 
     private static let overlays: Set = ["clockoverlay", "textoverlay", "textrender", "timeoverlay"]
 
-    var hasFonts: @Sendable () -> Bool = { TextRenderer.hasFonts }
+    private let hasFonts: @Sendable () -> Bool
+
+    package init(hasFonts: @escaping @Sendable () -> Bool = { TextRenderer.hasFonts }) { self.hasFonts = hasFonts }
 
     package func problems(in element: DescribedElement) -> [Diagnostic] {
         guard Self.drawsText(element), !hasFonts() else { return [] }

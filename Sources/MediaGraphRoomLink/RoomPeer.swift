@@ -129,7 +129,7 @@ final class RoomPeer: Sendable {
 
     /// False for a name that nobody can have, and for more users than there can be.
     private func join(_ user: String) -> Bool {
-        guard SessionName.refusal(of: user) == nil else { return false }
+        guard SessionName.requirement(violatedBy: user) == nil else { return false }
         let (isNew, isTooMany) = state.withLock { state in
             (state.users.insert(user).inserted, state.users.count > Self.mostUsers)
         }

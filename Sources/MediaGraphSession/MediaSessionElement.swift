@@ -125,7 +125,7 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
                     Whether the user may stream raw data; a host needs this to enable an alphachannel before camera
                     """),
                 .readOnly(
-                    "stats", of: MediaSessionElement.self, default: Structure("mediagraph-stats"),
+                    "stats", of: MediaSessionElement.self, default: NodeStatistics.nothing,
                     """
                     What the session has counted since it was joined: frames (uint64, buffers that its user has sent), \
                     dropped (uint64, buffers that a reader was too slow for: behind one of this session's pads, or of \
@@ -153,9 +153,9 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
     func validate(_ proposed: Settings, changing property: String) throws(PropertyRefused) {
         let refusal: String? =
             switch property {
-            case "room": SessionName.refusal(of: proposed.room)
-            case "user": proposed.user.isEmpty ? nil : SessionName.refusal(of: proposed.user)
-            case "transport": RoomTransportKind.refusal(of: proposed.transport)
+            case "room": SessionName.requirement(violatedBy: proposed.room)
+            case "user": proposed.user.isEmpty ? nil : SessionName.requirement(violatedBy: proposed.user)
+            case "transport": RoomTransportKind.requirement(violatedBy: proposed.transport)
             default: nil
             }
         if let refusal { throw PropertyRefused("expected \(refusal)") }
@@ -229,7 +229,7 @@ final class MediaSessionElement: BinElement, ConfigurableElement, @unchecked Sen
         let lost =
             inputs.reduce(0) { $0 + $1.publisher.losses }
             + outputs.reduce(0) { $0 + $1.reader.statistics.dropped.load(ordering: .relaxed) }
-        return Structure("mediagraph-stats", [("frames", sent), ("dropped", lost)])
+        return Structure(NodeStatistics.name, [("frames", sent), ("dropped", lost)])
     }
 
     // MARK: The room

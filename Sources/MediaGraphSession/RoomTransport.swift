@@ -106,8 +106,8 @@ package struct RoomTransportKind: Sendable {
         registered.withLock { if $0[kind.name] == nil { $0[kind.name] = kind } }
     }
 
-    /// What a transport's name should be; `nil` when this one is.
-    package static func refusal(of name: String) -> String? {
+    /// The registered names, for messages; `nil` if `name` is one.
+    package static func requirement(violatedBy name: String) -> String? {
         named(name) == nil ? all.map(\.name).joined(separator: " or ") : nil
     }
 

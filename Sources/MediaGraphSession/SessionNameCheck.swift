@@ -8,7 +8,7 @@ struct SessionNameCheck: DescriptionCheck {
         guard element.factory == NodeName.mediaSession else { return [] }
         return ["room", "user"].compactMap { name in
             guard let property = element.property(name), let value = property.value,
-                !(name == "user" && value.isEmpty), let expected = SessionName.refusal(of: value)
+                !(name == "user" && value.isEmpty), let expected = SessionName.requirement(violatedBy: value)
             else { return nil }
             return property.diagnostic("\"\(value)\" isn't a valid \(name) name", hint: "use \(expected)")
         } + unknownTransport(element) + silence(element)
@@ -16,7 +16,7 @@ struct SessionNameCheck: DescriptionCheck {
 
     private func unknownTransport(_ element: DescribedElement) -> [Diagnostic] {
         guard let property = element.property("transport"), let name = property.value,
-            let expected = RoomTransportKind.refusal(of: name)
+            let expected = RoomTransportKind.requirement(violatedBy: name)
         else { return [] }
         return [property.diagnostic("there is no transport \"\(name)\"", hint: "use \(expected)")]
     }

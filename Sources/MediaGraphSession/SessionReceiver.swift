@@ -72,9 +72,9 @@ final class SessionReceiver: PushSource, @unchecked Sendable {
             author: NodeDefinition.author, padTemplates: [PadTemplate("src", .source, caps: "ANY")],
             properties: [
                 .readOnly(
-                    "stats", of: SessionReceiver.self, default: Structure("mediagraph-stats"), "What it has counted"
+                    "stats", of: SessionReceiver.self, default: NodeStatistics.nothing, "What it has counted"
                 ) {
-                    $0.reader.withLock { $0 }?.statistics.structure ?? Structure("mediagraph-stats")
+                    $0.reader.withLock { $0 }?.statistics.structure ?? NodeStatistics.nothing
                 }
             ],
             abiVersion: NodeDefinition.abiVersion)

@@ -23,7 +23,7 @@ package enum StreamKind: String, Sendable, CaseIterable, Codable {
         allCases.map { UserPad(prefix: $0.outputPrefix, requiresEscaping: true) }
     }
 
-    /// What those who read it know it by.
+    /// The name under which other users receive the stream: `camera` is received as `video`.
     var stream: UserStream {
         switch self {
         case .camera: .video

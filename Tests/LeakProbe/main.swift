@@ -11,6 +11,10 @@ import TestSupport
 func settle() async throws { try await Task.sleep(for: .seconds(1)) }
 
 let scenario = CommandLine.arguments.dropFirst().first ?? ""
+if scenario == "session-first" {
+    // As the first thing that a program makes.
+    _ = try Session(SessionContext(user: "alice", room: "session-first"))
+}
 try Nodes.register()
 
 func walkStates(_ factory: String) {
@@ -335,6 +339,7 @@ case "errors":
     ] {
         do { try await run(text) } catch {}
     }
+case "session-first": try await settle()
 case "deliberate-leak":
     leak()
 default:

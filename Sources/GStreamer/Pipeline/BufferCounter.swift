@@ -5,7 +5,7 @@ import Synchronization
 public final class BufferCounter: Sendable {
     private let counted = Atomic<UInt64>(0)
 
-    /// Since the pad's element was made, or since `reset`.
+    /// The number of buffers since counting started, or since the last `reset`.
     public var count: UInt64 { counted.load(ordering: .relaxed) }
 
     public func reset() { counted.store(0, ordering: .relaxed) }
@@ -14,7 +14,8 @@ public final class BufferCounter: Sendable {
 }
 
 extension Pad {
-    /// Starts counting buffers, before the element handles them, until the pad is freed. Call it before data flows.
+    /// Starts counting buffers, before the element handles them, until the pad is freed; or until the element sets other chain
+    /// functions, which no sink of GStreamer's does after it was made.
     public func countBuffers() -> BufferCounter {
         let counter = BufferCounter()
         if !CountingChain.put(counter, before: pad) { countByProbe(counter) }
@@ -69,8 +70,8 @@ private final class DiscardCondition: Sendable {
     init(_ isDiscarding: @escaping @Sendable (Element) -> Bool) { self.isDiscarding = isDiscarding }
 }
 
-/// A sink pad's chain functions, with a counter before them. A probe would cost some 600 instructions for each buffer: a pad
-/// with one looks for those to call three times.
+/// Replaces a sink pad's chain functions with ones that count the buffers and then call the originals. A probe would cost
+/// about 600 instructions per buffer: a pad that has one searches its list of probes three times.
 private final class CountingChain {
     private let counter: BufferCounter
     private let chain: GstPadChainFunction
@@ -95,10 +96,16 @@ private final class CountingChain {
         function.map { unsafeBitCast($0, to: UInt.self) }
     }
 
-    /// False for a pad whose functions can't be called from here: those of a source pad, and those with data of their own.
+    private static func mayPull(_ pad: UnsafeMutablePointer<GstPad>) -> Bool {
+        guard let element = Pad(retaining: pad).parent else { return true }
+        return (try? element.property("can-activate-pull", as: Bool.self)) ?? false
+    }
+
+    /// Returns false, and does nothing, for pads whose buffers don't come through chain functions (source pads, and sinks that
+    /// may pull), whose functions have data of their own, and that are active: data may flow through them now.
     static func put(_ counter: BufferCounter, before pad: UnsafeMutablePointer<GstPad>) -> Bool {
         guard let chain = pad.pointee.chainfunc, let list = pad.pointee.chainlistfunc, pad.pointee.chaindata == nil,
-            pad.pointee.chainlistdata == nil
+            pad.pointee.chainlistdata == nil, pad.pointee.mode == GST_PAD_MODE_NONE, !mayPull(pad)
         else { return false }
         func hold() -> UnsafeMutableRawPointer {
             Unmanaged.passRetained(CountingChain(counter, chain, list)).toOpaque()

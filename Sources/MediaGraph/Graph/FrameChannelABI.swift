@@ -63,7 +63,7 @@ extension FrameChannel {
     }
 }
 
-extension NodeDoor {
+extension NodeVTable {
     static func subscribe(
         _ channel: FrameChannel<OwnedVideoFrame>, _ resolution: Resolution, to element: Element
     ) throws(MediaGraphError) {

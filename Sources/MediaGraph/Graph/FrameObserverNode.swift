@@ -13,17 +13,17 @@ public struct FrameObserverNode: GraphNode {
     /// runs; `handler` and `options` read empty from then on. The node's `mode` must be read-only, or `invalidParameter` is
     /// thrown.
     public func attach<O: FrameObserver>(_ observer: consuming sending O) throws(MediaGraphError) {
-        try NodeDoor.attach(MGFrameObserver(observer, name: typeName(O.self)), to: element)
+        try NodeVTable.attach(MGFrameObserver(observer, name: typeName(O.self)), to: element)
     }
 
     /// The same for an observer that edits; the node's `mode` must be read-write.
     public func attach<E: FrameEditor>(_ editor: consuming sending E) throws(MediaGraphError) {
-        try NodeDoor.attach(MGFrameObserver(editor, name: typeName(E.self)), to: element)
+        try NodeVTable.attach(MGFrameObserver(editor, name: typeName(E.self)), to: element)
     }
 
     /// Leaves the node without an observer, whether it was attached or `handler=` names it: from the next frame on all go by,
     /// in the next run too, and `handler` and `options` read empty.
-    public func detach() throws(MediaGraphError) { try NodeDoor.detach(MGFrameObserver.self, from: element) }
+    public func detach() throws(MediaGraphError) { try NodeVTable.detach(MGFrameObserver.self, from: element) }
 
     /// Shows each frame to a closure, on the streaming thread.
     public func observe(

@@ -60,7 +60,7 @@ public struct NodeCounts: Sendable, Hashable {
 
     /// `nil` when the element has no `stats` of ours.
     public init?(_ element: Element) {
-        guard let stats = try? element.property("stats", as: Structure.self), stats.name == "mediagraph-stats" else {
+        guard let stats = try? element.property("stats", as: Structure.self), stats.name == NodeStatistics.name else {
             return nil
         }
         self.init(stats)
@@ -95,12 +95,12 @@ public struct VideoSourceNode: GraphNode {
 
     /// Gives the node its source, before the graph is started. The node holds it.
     public func attach(_ source: some VideoSource) throws(MediaGraphError) {
-        try NodeDoor.attach(source, to: element)
+        try NodeVTable.attach(source, to: element)
     }
 
     /// Leaves the node without a source, while the graph doesn't run: the one that was attached, or that `handler=` names,
     /// goes, and `handler` and `options` read empty.
-    public func detach() throws(MediaGraphError) { try NodeDoor.detach(MGVideoSource.self, from: element) }
+    public func detach() throws(MediaGraphError) { try NodeVTable.detach(MGVideoSource.self, from: element) }
 }
 
 /// A `preprocessor` of a graph.
@@ -116,12 +116,12 @@ public struct PreprocessorNode: GraphNode {
     /// Throws `unsupported`, and leaves the old one in place, when the graph runs and upstream and downstream can't agree on
     /// a format that the new one takes. When they can, but it isn't the one that flows, the old one goes on until they do.
     public func attach(_ processor: consuming sending some VideoProcessor) throws(MediaGraphError) {
-        try NodeDoor.attach(processor, to: element)
+        try NodeVTable.attach(processor, to: element)
     }
 
     /// Leaves the node without a handler, whether it was attached or `handler=` names it: from the next frame on it touches
     /// nothing, in the next run neither, and `handler` and `options` read empty.
-    public func detach() throws(MediaGraphError) { try NodeDoor.detach(MGVideoProcessor.self, from: element) }
+    public func detach() throws(MediaGraphError) { try NodeVTable.detach(MGVideoProcessor.self, from: element) }
 
     /// Gives the node a closure as its handler, which edits each frame in place on the streaming thread.
     public func process(_ body: @escaping @Sendable (inout VideoFrame) throws -> Verdict) throws(MediaGraphError) {
@@ -149,16 +149,16 @@ public struct RawDataPipeNode: GraphNode {
 
     /// Gives the pipe its handler, before the graph is started.
     public func attach(_ consumer: consuming sending some VideoConsumer) throws(MediaGraphError) {
-        try NodeDoor.attach(consumer, memoryMode: nil, to: element)
+        try NodeVTable.attach(consumer, memoryMode: nil, to: element)
     }
 
     /// Leaves the pipe without a handler, while the graph doesn't run: the one that was attached, or that `handler=` names,
     /// goes, and `handler` and `options` read empty. Delegates stay.
-    public func detach() throws(MediaGraphError) { try NodeDoor.detach(MGVideoConsumer.self, from: element) }
+    public func detach() throws(MediaGraphError) { try NodeVTable.detach(MGVideoConsumer.self, from: element) }
 
     /// Gives the pipe a closure that borrows each frame (`memory-mode=stack`). Its thread is `backpressure`'s to say.
     public func receive(_ body: @escaping @Sendable (borrowing VideoFrame) throws -> Void) throws(MediaGraphError) {
-        try NodeDoor.attach(ClosureConsumer(body: body), memoryMode: .stack, to: element)
+        try NodeVTable.attach(ClosureConsumer(body: body), memoryMode: .stack, to: element)
     }
 
     /// Gives a pipe with `buffer-type=native` a closure that borrows each frame in the memory that it came in.
@@ -190,14 +190,14 @@ public struct RawDataPipeNode: GraphNode {
     /// Throws, and then no frame comes: `alreadyInUse` for a delegate that is subscribed to this pipe, `invalidParameter`
     /// where `memory-mode=heap` rules a borrowing delegate out.
     public func subscribe(_ delegate: some RawDataDelegate, resolution: Resolution) throws(MediaGraphError) {
-        try NodeDoor.subscribe(delegate, PipeIdentity(name: name), resolution, to: element)
+        try NodeVTable.subscribe(delegate, PipeIdentity(name: name), resolution, to: element)
     }
 
     /// When it returns no callback is in flight and none will come. From inside a callback of this delegate it returns at
     /// once, and none follows. Don't hold a lock that the callback takes. Throws `wrongUsage` for a delegate that isn't
     /// subscribed.
     public func unsubscribe(_ delegate: some RawDataDelegate) throws(MediaGraphError) {
-        try NodeDoor.unsubscribe(delegate, from: element)
+        try NodeVTable.unsubscribe(delegate, from: element)
     }
 
     /// The pipe's frames, owned (`memory-mode=heap`): each may be kept and sent to other tasks. One sequence a pipe, read
@@ -209,7 +209,7 @@ public struct RawDataPipeNode: GraphNode {
     public var frames: FrameSequence<OwnedVideoFrame> {
         get throws(MediaGraphError) {
             let channel = FrameChannel<OwnedVideoFrame>()
-            try NodeDoor.attach(MGVideoConsumer(channel), to: element)
+            try NodeVTable.attach(MGVideoConsumer(channel), to: element)
             graph.streams.add(channel)
             return FrameSequence(channel, graph: graph)
         }

@@ -58,7 +58,7 @@ extension Graph {
         // Pictures and sound together.
         case NodeName.mediaSession: .buffers
         case NodeName.deviceSource:
-            node.givesSound ? .blocks : .frames
+            node.isSoundSource ? .blocks : .frames
         default: .frames
         }
     }

@@ -65,7 +65,7 @@ public struct ShareSourceNode: GraphNode {
             if let source { try setSource(source) }
             guard let audioSource else { return }
             do throws(MediaGraphError) { try setAudioSource(audioSource) } catch {
-                if source != nil { try NodeDoor.detach(MGVideoSource.self, from: element) }
+                if source != nil { try NodeVTable.detach(MGVideoSource.self, from: element) }
                 throw error
             }
         }
@@ -95,16 +95,16 @@ public struct ShareSourceNode: GraphNode {
     }
 
     private func setSource(_ source: any ShareSource) throws(MediaGraphError) {
-        try NodeDoor.attach(MGVideoSource(ShareVideo(source), name: typeName(type(of: source))), to: element)
+        try NodeVTable.attach(MGVideoSource(ShareVideo(source), name: typeName(type(of: source))), to: element)
     }
 
     private func setAudioSource(_ source: any ShareAudioSource) throws(MediaGraphError) {
-        try NodeDoor.attach(MGAudioSource(ShareAudio(source), name: typeName(type(of: source))), to: element)
+        try NodeVTable.attach(MGAudioSource(ShareAudio(source), name: typeName(type(of: source))), to: element)
     }
 
     private func removeSources() throws(MediaGraphError) {
-        try NodeDoor.detach(MGVideoSource.self, from: element)
-        try NodeDoor.detach(MGAudioSource.self, from: element)
+        try NodeVTable.detach(MGVideoSource.self, from: element)
+        try NodeVTable.detach(MGAudioSource.self, from: element)
     }
 }
 

@@ -12,12 +12,12 @@ public struct VirtualMicNode: GraphNode {
     /// Gives the node its microphone, before the graph is started. The node holds it. With the node's `sink` linked it takes
     /// the device's place.
     public func attach(_ microphone: some VirtualMic) throws(MediaGraphError) {
-        try NodeDoor.attach(microphone, to: element)
+        try NodeVTable.attach(microphone, to: element)
     }
 
     /// Gives the node an editor of what comes in at its `sink`, before the graph is started.
     public func attach<P: AudioProcessor>(_ processor: consuming sending P) throws(MediaGraphError) {
-        try NodeDoor.attach(MGAudioProcessor(processor, name: typeName(P.self)), to: element)
+        try NodeVTable.attach(MGAudioProcessor(processor, name: typeName(P.self)), to: element)
     }
 
     /// The same with a closure, which edits each block in place on the device's streaming thread.
@@ -26,10 +26,12 @@ public struct VirtualMicNode: GraphNode {
     }
 
     /// Takes the processor away that was attached, while the graph doesn't run.
-    public func detachProcessor() throws(MediaGraphError) { try NodeDoor.detach(MGAudioProcessor.self, from: element) }
+    public func detachProcessor() throws(MediaGraphError) {
+        try NodeVTable.detach(MGAudioProcessor.self, from: element)
+    }
 
     /// Takes the microphone away that was attached, while the graph doesn't run.
-    public func detach() throws(MediaGraphError) { try NodeDoor.detach(MGAudioSource.self, from: element) }
+    public func detach() throws(MediaGraphError) { try NodeVTable.detach(MGAudioSource.self, from: element) }
 }
 
 extension Graph {

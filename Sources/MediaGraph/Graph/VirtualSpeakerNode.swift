@@ -14,7 +14,7 @@ public struct VirtualSpeakerNode: GraphNode {
 
     /// Gives the node its handler, before the graph is started.
     public func attach(_ speaker: consuming sending some VirtualSpeaker) throws(MediaGraphError) {
-        try NodeDoor.attach(consumer(speaker), to: element)
+        try NodeVTable.attach(consumer(speaker), to: element)
     }
 
     private func consumer<S: VirtualSpeaker>(_ speaker: consuming sending S) -> MGAudioConsumer {
@@ -22,13 +22,13 @@ public struct VirtualSpeakerNode: GraphNode {
     }
 
     /// Takes the handler away that was attached, while the graph doesn't run.
-    public func detach() throws(MediaGraphError) { try NodeDoor.detach(MGAudioConsumer.self, from: element) }
+    public func detach() throws(MediaGraphError) { try NodeVTable.detach(MGAudioConsumer.self, from: element) }
 
     /// Gives the node a closure that borrows each block of each stream (`memory-mode=stack`).
     public func receive(
         _ body: @escaping @Sendable (borrowing AudioFrame, SpeakerStream) throws -> Void
     ) throws(MediaGraphError) {
-        try NodeDoor.attach(
+        try NodeVTable.attach(
             MGAudioConsumer(ClosureSpeaker(body: body), name: "closure", memoryMode: .stack), to: element)
     }
 
@@ -37,7 +37,7 @@ public struct VirtualSpeakerNode: GraphNode {
     ///
     /// It isn't the handler's own business, since a handler may be late, on a thread of its own, and what plays can't wait.
     public func attach(editor: consuming sending some AudioProcessor) throws(MediaGraphError) {
-        try NodeDoor.attach(processor(editor), to: element)
+        try NodeVTable.attach(processor(editor), to: element)
     }
 
     private func processor<P: AudioProcessor>(_ editor: consuming sending P) -> MGAudioProcessor {
@@ -45,7 +45,7 @@ public struct VirtualSpeakerNode: GraphNode {
     }
 
     /// Leaves the mix as it is, from the next block on.
-    public func detachEditor() throws(MediaGraphError) { try NodeDoor.detach(MGAudioProcessor.self, from: element) }
+    public func detachEditor() throws(MediaGraphError) { try NodeVTable.detach(MGAudioProcessor.self, from: element) }
 
     /// Gives the node a closure that edits each block of the mix in place, on the mix's streaming thread.
     public func edit(_ body: @escaping @Sendable (inout AudioFrame) throws -> Verdict) throws(MediaGraphError) {
@@ -58,7 +58,7 @@ public struct VirtualSpeakerNode: GraphNode {
     public var audio: FrameSequence<SpeakerAudio> {
         get throws(MediaGraphError) {
             let channel = FrameChannel<SpeakerAudio>()
-            try NodeDoor.attach(MGAudioConsumer(channel), to: element)
+            try NodeVTable.attach(MGAudioConsumer(channel), to: element)
             graph.streams.add(channel)
             return FrameSequence(channel, graph: graph)
         }

@@ -41,7 +41,7 @@ final class PipeReader: Sendable {
 
     func subscribe(_ delegate: some RawDataDelegate, _ resolution: Resolution) throws(MediaGraphError) {
         try add(delegate) { (element) throws(MediaGraphError) in
-            try NodeDoor.subscribe(delegate, identity, resolution, to: element)
+            try NodeVTable.subscribe(delegate, identity, resolution, to: element)
         }
     }
 
@@ -53,7 +53,7 @@ final class PipeReader: Sendable {
         }
         let channel = FrameChannel<OwnedVideoFrame>()
         try add(channel) { (element) throws(MediaGraphError) in
-            try NodeDoor.subscribe(channel, resolution, to: element)
+            try NodeVTable.subscribe(channel, resolution, to: element)
         }
         // Not on the thread that gives the sequence up, which may be a task's: it waits for a callback in flight.
         channel.whenAbandoned { [place, self] in place.enqueue { _ in try? self.unsubscribe(channel) } }
@@ -92,7 +92,7 @@ final class PipeReader: Sendable {
             throw .wrongUsage(.init(identity.name, expected: "a delegate that is subscribed", actual: "another"))
         }
         // It waits for callbacks, which may subscribe others: outside the lock.
-        try NodeDoor.unsubscribe(receiver, from: element)
+        try NodeVTable.unsubscribe(receiver, from: element)
         state.withLock { $0.remove(receiver) }
         removeIfUnread()
     }

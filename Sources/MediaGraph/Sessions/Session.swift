@@ -38,6 +38,10 @@ public final class Session: Sendable {
     /// Throws `wrongUsage` where the context names what rules each other out, and `invalidParameter` where one of its
     /// descriptions doesn't hold.
     public init(_ context: SessionContext) throws(MediaGraphError) {
+        // The transports are registered together with the nodes.
+        do throws(RegistrationError) { try Nodes.register() } catch {
+            throw .unsupported(.init("the nodes", actual: "\(error)"))
+        }
         try context.validate()
         self.context = context
         do throws(GraphError) {

@@ -80,11 +80,11 @@ extension SessionContext {
     /// Throws `wrongUsage` for what rules each other out, and `invalidParameter` for names that can't be.
     func validate() throws(MediaGraphError) {
         for (subject, name) in [("the user's name", user), ("the room's name", room)] {
-            if let refusal = SessionName.refusal(of: name) {
+            if let refusal = SessionName.requirement(violatedBy: name) {
                 throw .invalidParameter(.init(subject, expected: refusal, actual: "\"\(name)\""))
             }
         }
-        if let expected = RoomTransportKind.refusal(of: transport) {
+        if let expected = RoomTransportKind.requirement(violatedBy: transport) {
             throw .invalidParameter(.init("the session's transport", expected: expected, actual: "\"\(transport)\""))
         }
         if externalVideoSource != nil, preProcessor != nil || camera != nil {

@@ -69,10 +69,10 @@ struct SessionObservation: Sendable {
         switch base {
         case .observer(let observer):
             let observer = ObserverAtPosition(observer: observer, call: call)
-            try NodeDoor.attach(MGFrameObserver(observer, name: "session"), to: element)
+            try NodeVTable.attach(MGFrameObserver(observer, name: "session"), to: element)
         case .editor(let editor):
             let editor = EditorAtPosition(editor: editor, call: call)
-            try NodeDoor.attach(MGFrameObserver(editor, name: "session"), to: element)
+            try NodeVTable.attach(MGFrameObserver(editor, name: "session"), to: element)
         }
     }
 }

@@ -42,7 +42,7 @@ final class SoundReader: Sendable {
 
     private func connect(to element: Element) throws(MediaGraphError) {
         let speaker = SessionSpeaker(context.virtualAudioSpeaker, self)
-        try NodeDoor.attach(MGAudioConsumer(speaker, name: "session"), to: element)
+        try NodeVTable.attach(MGAudioConsumer(speaker, name: "session"), to: element)
     }
 
     /// Calls the one whom the session's sound goes to, while it is subscribed. One thread at a time.

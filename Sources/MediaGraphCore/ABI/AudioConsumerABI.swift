@@ -1,63 +1,8 @@
 import CMediaGraphABI
 import GStreamer
 
-/// A speaker's handler as the speaker holds it, whichever copy of the code it comes from.
-///
-/// `@unchecked Sendable`: the speaker calls it one at a time, in each stream's order; the rest is constant.
-@usableFromInline package final class AudioConsumerHandle: @unchecked Sendable {
-    @usableFromInline let abi: MGAudioConsumer
-    package let name: String
-    /// What it needs; `nil` when it takes either.
-    package let memoryMode: MemoryMode?
-
-    /// Takes the handler over.
-    package init(_ abi: MGAudioConsumer) {
-        self.abi = abi
-        name = loadName(abi.name)
-        memoryMode = abi.memory_mode == 0 ? nil : MemoryMode(rawValue: abi.memory_mode - 1)
-    }
-
-    deinit { abi.destroy(abi.context) }
-
-    /// It has a queue of its own and needs no thread of the speaker's.
-    package var queues: Bool { abi.queues != 0 }
-
-    package func registered(at node: ElementInstance) { abi.registered(abi.context, node.element) }
-
-    package func start(_ policy: OverflowPolicy, maxFrames: Int) {
-        abi.start(abi.context, policy.rawValue, Int32(clamping: maxFrames))
-    }
-
-    /// Any thread.
-    package func interrupt() { abi.interrupt(abi.context) }
-
-    /// Any thread.
-    package func resume() { abi.resume(abi.context) }
-
-    /// False when it queues by itself and a block was lost.
-    package func receive(_ frame: UnsafePointer<MGAudioFrame>, of stream: UnsafePointer<MGAudioStream>)
-        throws(MediaGraphError) -> Bool
-    {
-        var error = MGError()
-        switch abi.frame(abi.context, stream, frame, &error) {
-        case MG_PASS: return true
-        case MG_DROP: return false
-        default: throw MediaGraphError(taking: error)
-        }
-    }
-
-    package func statusChanged(isOn: Bool, of stream: UnsafePointer<MGAudioStream>) {
-        abi.status(abi.context, stream, isOn ? 1 : 0)
-    }
-
-    package func finish() throws(MediaGraphError) {
-        var error = MGError()
-        guard abi.end(abi.context, &error) != MG_FAILED else { throw MediaGraphError(taking: error) }
-    }
-}
-
 extension MGAudioConsumer {
-    /// Wraps a Swift handler. Whoever holds the structure calls `destroy` once.
+    /// Wraps a Swift handler. The structure's owner calls `destroy` once.
     package init<S: VirtualSpeaker>(_ speaker: consuming sending S, name: String, memoryMode: MemoryMode? = nil) {
         self.init()
         abi_version = MEDIAGRAPH_ABI_VERSION

@@ -1,30 +1,8 @@
 import CMediaGraphABI
 import GStreamer
 
-/// An editor of audio as a node holds it, whichever copy of the code it comes from.
-///
-/// `@unchecked Sendable`: `process` is called by the one thread that holds the node's stream lock; the rest is constant.
-@usableFromInline package final class AudioProcessorHandle: @unchecked Sendable {
-    @usableFromInline let abi: MGAudioProcessor
-    package let name: String
-
-    /// Takes the handler over.
-    package init(_ abi: MGAudioProcessor) {
-        self.abi = abi
-        name = loadName(abi.name)
-    }
-
-    deinit { abi.destroy(abi.context) }
-
-    /// Runs the handler; a failure comes back as its error.
-    @inlinable @inline(__always)
-    package func process(_ frame: UnsafePointer<MGAudioFrame>) throws(MediaGraphError) -> Verdict {
-        try Verdict { abi.process(abi.context, frame, $0) }
-    }
-}
-
 extension MGAudioProcessor {
-    /// Wraps a Swift handler. Whoever holds the structure calls `destroy` once.
+    /// Wraps a Swift handler. The structure's owner calls `destroy` once.
     package init<P: AudioProcessor>(_ processor: consuming sending P, name: String) {
         self.init()
         abi_version = MEDIAGRAPH_ABI_VERSION

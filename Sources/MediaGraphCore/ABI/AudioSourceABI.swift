@@ -2,7 +2,7 @@ import CMediaGraphABI
 import GStreamer
 
 extension MGAudioSource {
-    /// Wraps a Swift microphone. Whoever holds the structure calls `destroy` once.
+    /// Wraps a Swift microphone. The structure's owner calls `destroy` once.
     package init(_ source: some VirtualMic, name: String) {
         self.init()
         let source: any VirtualMic = (source as? any AsyncVirtualMic).map(VirtualMicTask.init) ?? source

@@ -1,66 +1,8 @@
 import CMediaGraphABI
 import GStreamer
-import Synchronization
-
-/// An observer as a node holds it, whichever copy of the code it comes from.
-///
-/// `@unchecked Sendable`: the node calls it, and asks for its preference, under its stream lock, but for `registered`, which
-/// comes before; the rest is constant.
-@usableFromInline package final class ObserverHandle: @unchecked Sendable {
-    @usableFromInline let abi: MGFrameObserver
-    package let name: String
-    package let mode: ObserverMode
-    /// What it answered when it was last asked; `nil` until then.
-    private var answer: FramePreference?
-    private let hasChanged = Atomic<Bool>(false)
-
-    /// Takes the observer over.
-    package init(_ abi: MGFrameObserver) {
-        self.abi = abi
-        name = loadName(abi.name)
-        mode = abi.edits != 0 ? .readWrite : .readOnly
-    }
-
-    deinit { abi.destroy(abi.context) }
-
-    package func registered(at node: ElementInstance) { abi.registered(abi.context, node.element) }
-
-    /// What it prefers, and whether it was asked now: only where it hasn't been before, or has changed since. Throws for a
-    /// format that the nodes don't carry.
-    package func preference() throws(MediaGraphError) -> (FramePreference, isNew: Bool) {
-        if let answer { return (answer, false) }
-        let new = try ask()
-        answer = new
-        return (new, true)
-    }
-
-    /// Its answer has changed. Any thread.
-    package func askAgain() { hasChanged.store(true, ordering: .releasing) }
-
-    /// An answer that has changed since it was given is forgotten.
-    package func forgetOldPreference() { if hasChanged.exchange(false, ordering: .acquiring) { answer = nil } }
-
-    private func ask() throws(MediaGraphError) -> FramePreference {
-        var preference = MGFramePreference()
-        abi.preference(abi.context, &preference)
-        let format = loadName(preference.format)
-        guard let format = VideoFormat(rawValue: format) else {
-            throw .unsupported(
-                .init("\(name)'s format", expected: "one of \(FrameCaps.formatNames)", actual: format))
-        }
-        return FramePreference(
-            format: format, appliesRotation: preference.applies_rotation != 0,
-            appliesMirror: preference.applies_mirror != 0)
-    }
-
-    @inlinable @inline(__always)
-    package func see(_ frame: UnsafePointer<MGVideoFrame>) throws(MediaGraphError) -> Verdict {
-        try Verdict { abi.frame(abi.context, frame, $0) }
-    }
-}
 
 extension MGFrameObserver {
-    /// Wraps a Swift observer. Whoever holds the structure calls `destroy` once.
+    /// Wraps a Swift observer. The structure's owner calls `destroy` once.
     package init<O: FrameObserver>(_ observer: consuming sending O, name: String) {
         self.init(
             ObserverBox(observer) { observer, source in

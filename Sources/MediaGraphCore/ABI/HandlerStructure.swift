@@ -11,8 +11,8 @@ package protocol HandlerStructure {
     init()
     var context: UnsafeMutableRawPointer! { get }
     var destroy: (@convention(c) (UnsafeMutableRawPointer?) -> Void)! { get }
-    /// The function of a node's door that takes one; `nil` when the node takes none of this kind.
-    static func setter(in door: MGNodeDoor) -> Setter?
+    /// The function of a node's vtable that takes one; `nil` when the node takes none of this kind.
+    static func setter(in vtable: MGNodeVTable) -> Setter?
 }
 
 extension HandlerStructure {
@@ -25,36 +25,36 @@ extension HandlerStructure {
 
 extension MGVideoSource: HandlerStructure {
     package static var kind: HandlerRegistry.Kind { .source }
-    package static func setter(in door: MGNodeDoor) -> Setter? { door.set_source }
+    package static func setter(in vtable: MGNodeVTable) -> Setter? { vtable.set_source }
 }
 
 extension MGVideoProcessor: HandlerStructure {
     package static var kind: HandlerRegistry.Kind { .processor }
-    package static func setter(in door: MGNodeDoor) -> Setter? { door.set_processor }
+    package static func setter(in vtable: MGNodeVTable) -> Setter? { vtable.set_processor }
 }
 
 extension MGVideoConsumer: HandlerStructure {
     package static var kind: HandlerRegistry.Kind { .consumer }
-    package static func setter(in door: MGNodeDoor) -> Setter? { door.set_consumer }
+    package static func setter(in vtable: MGNodeVTable) -> Setter? { vtable.set_consumer }
 }
 
 extension MGFrameObserver: HandlerStructure {
     package static var kind: HandlerRegistry.Kind { .observer }
-    package static func setter(in door: MGNodeDoor) -> Setter? { door.set_observer }
+    package static func setter(in vtable: MGNodeVTable) -> Setter? { vtable.set_observer }
 }
 
 extension MGAudioProcessor: HandlerStructure {
     package static var kind: HandlerRegistry.Kind { .audioProcessor }
     package static var nodes: String { "virtualmic or virtualspeaker" }
-    package static func setter(in door: MGNodeDoor) -> Setter? { door.set_audio_processor }
+    package static func setter(in vtable: MGNodeVTable) -> Setter? { vtable.set_audio_processor }
 }
 
 extension MGAudioSource: HandlerStructure {
     package static var kind: HandlerRegistry.Kind { .microphone }
-    package static func setter(in door: MGNodeDoor) -> Setter? { door.set_audio_source }
+    package static func setter(in vtable: MGNodeVTable) -> Setter? { vtable.set_audio_source }
 }
 
 extension MGAudioConsumer: HandlerStructure {
     package static var kind: HandlerRegistry.Kind { .audioConsumer }
-    package static func setter(in door: MGNodeDoor) -> Setter? { door.set_audio_consumer }
+    package static func setter(in vtable: MGNodeVTable) -> Setter? { vtable.set_audio_consumer }
 }

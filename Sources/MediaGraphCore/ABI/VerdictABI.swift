@@ -14,7 +14,8 @@ extension Verdict {
         }
     }
 
-    /// The status of what `body` decides. What it throws is `subject`'s, unless it says whose it is.
+    /// Returns the C status for the verdict of `body`. Stores an error that `body` throws; `subject` names its origin unless
+    /// it is already a `MediaGraphError`.
     @inline(__always)
     static func status(
         _ error: UnsafeMutablePointer<MGError>?, _ subject: String, _ body: () throws -> Verdict

@@ -17,7 +17,8 @@ extension MGVideoFrame {
             segment: nil)
     }
 
-    /// A raw frame of a stream: `shown`, mapped, is the stream's buffer or what was made of it, and `original` says the rest.
+    /// A raw frame of a stream. `mapped` maps `shown`, which is the stream's buffer or a converted copy of it; timestamps
+    /// come from `original`, the stream's buffer.
     @inlinable @inline(__always)
     package init(
         _ mapped: borrowing MappedVideoFrame, in shown: BufferAccess, _ caps: Caps, of original: BufferAccess,

@@ -1,38 +1,8 @@
 import CMediaGraphABI
 import GStreamer
 
-/// A pre-processor's handler as a node holds it, whichever copy of the code it comes from.
-///
-/// `@unchecked Sendable`: `process` is called by the one thread that holds the node's stream lock; the rest is constant.
-@usableFromInline package final class ProcessorHandle: @unchecked Sendable {
-    @usableFromInline let abi: MGVideoProcessor
-    package let name: String
-    /// Empty: all.
-    package let formats: [VideoFormat]
-    /// The same as caps.
-    package let caps: Caps
-
-    /// Takes the handler over.
-    package init(_ abi: MGVideoProcessor) {
-        self.abi = abi
-        name = loadName(abi.name)
-        formats = formatList(loadName(abi.formats))
-        caps = FrameCaps.of(formats: formats)
-    }
-
-    package func takes(_ caps: Caps) -> Bool { caps.areFrames(in: self.caps) }
-
-    deinit { abi.destroy(abi.context) }
-
-    /// Runs the handler; a failure comes back as its error.
-    @inlinable @inline(__always)
-    package func process(_ frame: UnsafePointer<MGVideoFrame>) throws(MediaGraphError) -> Verdict {
-        try Verdict { abi.process(abi.context, frame, $0) }
-    }
-}
-
 extension MGVideoProcessor {
-    /// Wraps a Swift handler. Whoever holds the structure calls `destroy` once.
+    /// Wraps a Swift handler. The structure's owner calls `destroy` once.
     package init<P: VideoProcessor>(_ processor: consuming sending P, name: String) {
         self.init()
         abi_version = MEDIAGRAPH_ABI_VERSION

@@ -2,7 +2,7 @@ import CMediaGraphABI
 import GStreamer
 
 extension MGVideoSource {
-    /// Wraps a Swift source. Whoever holds the structure calls `destroy` once.
+    /// Wraps a Swift source. The structure's owner calls `destroy` once.
     package init(_ source: some VideoSource, name: String) {
         self.init()
         let source: any VideoSource = (source as? any AsyncVideoSource).map(VideoSourceTask.init) ?? source

@@ -16,7 +16,8 @@ package enum FrameCaps {
 }
 
 extension Caps {
-    /// Raw video with these caps comes as whole frames that `accepted` has: one field a buffer is none to a handler.
+    /// Whether these caps describe whole frames in a format that `accepted` allows. Caps with one field per buffer don't:
+    /// handlers take whole frames.
     package func areFrames(in accepted: Caps) -> Bool {
         guard isSubset(of: accepted), let info = VideoInfo(self) else { return false }
         return !info.isFieldPerBuffer

@@ -70,7 +70,7 @@ public struct ObserverRegistration: Sendable {
     /// Nothing once the node is gone, or has let go of the observer.
     public func preferenceChanged() {
         guard !tenure.isOver.load(ordering: .relaxed), let element = node.element else { return }
-        NodeDoor.observerChanged(element)
+        NodeVTable.observerChanged(element)
     }
 }
 

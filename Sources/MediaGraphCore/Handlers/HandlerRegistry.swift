@@ -95,8 +95,8 @@ public final class HandlerRegistry: Sendable {
         guard isNew else {
             throw .alreadyInUse(
                 .init(
-                    "\(entry.kind.node) handler \(entry.name)", expected: "a name of its own",
-                    actual: "one that is taken"))
+                    "\(entry.kind.node) handler \(entry.name)",
+                    actual: "a handler of this name is already registered; choose another name"))
         }
     }
 

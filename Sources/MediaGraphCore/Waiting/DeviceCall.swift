@@ -1,8 +1,8 @@
 import GStreamer
 import Synchronization
 
-/// What a driver or a server is asked, which may never answer: on a thread that can be left behind. Whoever asks, and whoever
-/// waits for him, as a graph for its elements' states, waits only so long.
+/// A question to a driver or a server that may never answer, on a thread of its own that can be abandoned. The caller waits
+/// for a limited time, so a graph that waits for the caller isn't blocked either.
 package final class DeviceCall<Answer: Sendable>: AbandonableCall, Sendable {
     private enum Progress: Sendable {
         case waiting
@@ -12,8 +12,8 @@ package final class DeviceCall<Answer: Sendable>: AbandonableCall, Sendable {
     private let progress = BlockingMonitor<Progress>(.waiting)
     private let thread: NativeThread
 
-    /// Asks. What is answered when nobody waits any more is `late`'s, on the call's own thread; `nil` is for an answer that will
-    /// never come, from a thread that keeps what it has in its hands.
+    /// Starts the call. If the caller no longer waits when the answer comes, `late` gets the answer, on the call's thread.
+    /// `late` gets `nil` if the thread is stuck for good: no answer will come, and what the thread holds is never released.
     package init(
         _ question: @escaping @Sendable () -> Answer, late: @escaping @Sendable (Answer?) -> Void = { _ in }
     ) {
@@ -70,7 +70,8 @@ package enum DeviceCalls {
     package static func begin() { underWay.wrappingAdd(1, ordering: .relaxed) }
     package static func end() { underWay.wrappingSubtract(1, ordering: .relaxed) }
 
-    /// Whether a driver or a server is being asked: libraries' destructors, which `exit` runs, would pull theirs from under it.
+    /// Whether calls are running. Then end the process with `_exit`: the destructors that `exit` runs would free what a
+    /// driver's or server's library still uses.
     package static var areUnderWay: Bool { underWay.load(ordering: .relaxed) > 0 }
 
     private struct Forsaking: Sendable {
@@ -90,12 +91,12 @@ package enum DeviceCalls {
         return entry
     }
 
-    /// Whether this thread is a call's.
-    package static var canForsakeCurrent: Bool { forsakings.withLock { $0[currentThread()] != nil } }
+    /// Whether this thread runs a device call.
+    package static var isOnCallThread: Bool { forsakings.withLock { $0[currentThread()] != nil } }
 
-    /// On a thread that can't go on: it stays where it is for good, and whoever waits for its call goes on without. Returns where
-    /// it is no call's.
-    package static func forsakeCurrent() {
+    /// Abandons the call on this thread, which can't go on: the caller stops waiting, and the thread blocks forever. Returns
+    /// at once if the thread runs no call.
+    package static func abandonCurrentCall() {
         let forsaking = forsakings.withLock { $0.removeValue(forKey: currentThread()) }
         guard let forsaking else { return }
         forsaking.body()

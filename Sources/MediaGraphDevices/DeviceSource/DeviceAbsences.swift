@@ -29,6 +29,6 @@ final class DeviceAbsences: Sendable {
             What the node has counted since it left NULL: frames (uint64, buffers that the device gave), gaps (uint64, times that \
             the device was away and came back), gap-time (uint64, nanoseconds that it was away in all), and the other nodes' counters
             """
-        ) { Structure("mediagraph-stats", $0.statistics.fields + $0.absences.fields) }
+        ) { Structure(NodeStatistics.name, $0.statistics.fields + $0.absences.fields) }
     }
 }

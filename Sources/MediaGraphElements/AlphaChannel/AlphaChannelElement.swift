@@ -35,8 +35,6 @@ final class AlphaChannelElement: BufferTransform, ConfigurableElement, NodeTrait
         var masking: (output: Caps, filter: BufferFilter)?
     }
 
-    /// The event and the message.
-
     static let log = DebugCategory("alphachannel", "MediaGraph alpha channel")
 
     override class var declaration: ElementDeclaration {

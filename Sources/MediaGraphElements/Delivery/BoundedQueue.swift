@@ -77,7 +77,7 @@ package struct BoundedQueue<Frame, Signal> {
     }
 
     @inlinable
-    package func nextFrame(from index: Int) -> Int? {
+    func nextFrame(from index: Int) -> Int? {
         items[index...].firstIndex { if case .frame = $0 { true } else { false } }
     }
 

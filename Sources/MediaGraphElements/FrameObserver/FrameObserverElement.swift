@@ -65,22 +65,22 @@ final class FrameObserverElement: InPlaceTransform, HandlerSwapping, NodeTraits,
 
     override class var looksOnPassthrough: Bool { true }
 
-    private static let door = NodeDoor.make { door in
-        door.set_observer = { element, observer, error in
-            NodeDoor.answer(element, error, as: FrameObserverElement.self) { (node) throws(MediaGraphError) in
+    private static let vtable = NodeVTable.make { vtable in
+        vtable.set_observer = { element, observer, error in
+            NodeVTable.answer(element, error, as: FrameObserverElement.self) { (node) throws(MediaGraphError) in
                 try node.attach(observer?.pointee)
             }
         }
-        door.observer_changed = { element in
+        vtable.observer_changed = { element in
             let slot = ElementClass.implementation(of: element!, as: FrameObserverElement.self).slot
-            slot.wanted?.askAgain()
+            slot.wanted?.markPreferenceOutdated()
             slot.markChanged()
         }
     }
 
     required init(instance: ElementInstance) {
         super.init(instance: instance)
-        NodeDoor.install(Self.door.pointer, on: instance)
+        NodeVTable.install(Self.vtable.pointer, on: instance)
         setPassthrough(true)
     }
 
@@ -151,7 +151,7 @@ final class FrameObserverElement: InPlaceTransform, HandlerSwapping, NodeTraits,
     /// Another observer was set since the last frame, or the one that is there prefers something else.
     private func takeOver() {
         observer = slot.wanted
-        observer?.forgetOldPreference()
+        observer?.discardOutdatedPreference()
         plan = nil
         setPassthrough(observer?.mode != .readWrite)
     }

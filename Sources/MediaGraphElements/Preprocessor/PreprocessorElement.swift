@@ -68,9 +68,9 @@ final class PreprocessorElement: InPlaceTransform, HandlerSwapping, @unchecked S
             abiVersion: NodeDefinition.abiVersion)
     }
 
-    private static let door = NodeDoor.make { door in
-        door.set_processor = { element, processor, error in
-            NodeDoor.answer(element, error, as: PreprocessorElement.self) { (node) throws(MediaGraphError) in
+    private static let vtable = NodeVTable.make { vtable in
+        vtable.set_processor = { element, processor, error in
+            NodeVTable.answer(element, error, as: PreprocessorElement.self) { (node) throws(MediaGraphError) in
                 try node.attach(processor?.pointee)
             }
         }
@@ -78,7 +78,7 @@ final class PreprocessorElement: InPlaceTransform, HandlerSwapping, @unchecked S
 
     required init(instance: ElementInstance) {
         super.init(instance: instance)
-        NodeDoor.install(Self.door.pointer, on: instance)
+        NodeVTable.install(Self.vtable.pointer, on: instance)
         setPassthrough(true)
     }
 

@@ -84,19 +84,19 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
             abiVersion: NodeDefinition.abiVersion)
     }
 
-    private static let door = NodeDoor.make { door in
-        door.set_consumer = { element, consumer, error in
-            NodeDoor.answer(element, error, as: RawDataPipeElement.self) { (node) throws(MediaGraphError) in
+    private static let vtable = NodeVTable.make { vtable in
+        vtable.set_consumer = { element, consumer, error in
+            NodeVTable.answer(element, error, as: RawDataPipeElement.self) { (node) throws(MediaGraphError) in
                 try node.attach(consumer?.pointee)
             }
         }
-        door.subscribe = { element, consumer, resolution, error in
-            NodeDoor.answer(element, error, as: RawDataPipeElement.self) { (node) throws(MediaGraphError) in
+        vtable.subscribe = { element, consumer, resolution, error in
+            NodeVTable.answer(element, error, as: RawDataPipeElement.self) { (node) throws(MediaGraphError) in
                 try node.subscribe(consumer!.pointee, resolution)
             }
         }
-        door.unsubscribe = { element, identity, error in
-            NodeDoor.answer(element, error, as: RawDataPipeElement.self) { (node) throws(MediaGraphError) in
+        vtable.unsubscribe = { element, identity, error in
+            NodeVTable.answer(element, error, as: RawDataPipeElement.self) { (node) throws(MediaGraphError) in
                 try node.delivery.unsubscribe(identity!)
             }
         }
@@ -110,7 +110,7 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
         instance.add(appSink)
         sink = instance.addGhostPad("sink", target: appSink.staticPad("sink")!)
         super.init(instance: instance)
-        NodeDoor.install(Self.door.pointer, on: instance)
+        NodeVTable.install(Self.vtable.pointer, on: instance)
         appSink.setDelegate(delivery)
         // What has been delivered goes back to its pool.
         appSink.keepsLastSample(false)
@@ -344,6 +344,8 @@ final class RawDataPipeElement: BinElement, ConfigurableElement, @unchecked Send
 }
 
 extension RawDataPipeElement: NodeTraits {
+    static var checks: [any DescriptionCheck] { [HandlerFormatCheck(), ResolutionCheck()] }
+
     static var prerolls: Bool { false }
 
     /// What `buffer-type` takes.

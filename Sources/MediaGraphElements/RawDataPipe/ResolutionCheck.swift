@@ -21,7 +21,3 @@ struct ResolutionCheck: DescriptionCheck {
         return Resolution(text: name) == nil ? nil : name
     }
 }
-
-extension RawDataPipeElement {
-    static var checks: [any DescriptionCheck] { [HandlerFormatCheck(), ResolutionCheck()] }
-}

@@ -41,7 +41,8 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
     }
 
     let monitor = BlockingMonitor(State())
-    /// Of a streaming thread that gives more than it takes, silence say: odd while it is downstream with that.
+    /// Counts how often the streaming thread leaves the node and returns; odd while the thread is downstream. The queue
+    /// can't tell: the thread also carries buffers that never were in the queue, such as silence.
     private let crossings = Atomic<UInt64>(0)
     let marks: Payload.Marks
 
@@ -91,8 +92,8 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
     /// After `startSend`.
     func startSendReturned() { monitor.withLock { $0.queue.opened() } }
 
-    /// Before `stopSend`: whoever waits is told that it is over, which is no refusal to count. Then waits until what was accepted has left the node, and status off
-    /// behind it; but not for a stream that stands still, as when a sink is in PAUSED already and holds a frame.
+    /// Call it before `stopSend`. Waiting sends fail, but aren't counted as refused. Then waits until all accepted payloads and
+    /// status off have left the node. Gives up if the stream stalls, for example at a sink that holds a frame in PAUSED.
     func close() {
         let refused = monitor.withLock { state in
             state.queue.close()
@@ -112,8 +113,8 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
         monitor.withLock { $0.queue.abandonDrain() }
     }
 
-    /// How long sinks make what goes out wait. What is sent at the clock's pace needs room for as long; what is sent as fast
-    /// as it is taken waits.
+    /// Takes over the graph's latency. With `pace=live` the queue may hold that much media beyond its bound; with `pace=fast`
+    /// the latency is ignored, and senders wait.
     func latencyDecided(_ latency: ClockTime) {
         monitor.withLock { state in
             guard state.settings.pace == .live else { return }
@@ -166,9 +167,9 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
 
     // MARK: The streaming thread
 
-    /// It goes downstream, or has come back.
+    /// Call it when the streaming thread goes downstream, and when the thread returns.
     @inline(__always)
-    func crosses(isOutward: Bool) {
+    func streamingThreadMoved(isOutward: Bool) {
         let count = crossings.load(ordering: .relaxed)
         if (count % 2 == 0) == isOutward { crossings.store(count &+ 1, ordering: .relaxed) }
     }

@@ -125,7 +125,7 @@ struct SendQueue<Frame: Queueable> {
 
     // MARK: Senders
 
-    /// Whether those wait for whom there is no room.
+    /// Whether senders wait while the queue is full; with the policy `refuse` their sends fail instead.
     var waits: Bool { queue.policy != .refuse }
 
     /// Whether a frame with this timestamp gets in now. `suspends`: a task sends it, which may wait at any time.

@@ -42,14 +42,14 @@ protocol OutgoingMedia {
     func giveBack()
 }
 
-/// What payloads are, as long as that stays the same: made only when it changes.
+/// The format of payloads. Made once and shared by all payloads until the format changes.
 protocol SentFormatDescription: AnyObject, Sendable {
     associatedtype Payload: SentPayload
-    /// Refuses what can't be, with what was expected.
+    /// Throws, with what was expected, if the payload is invalid or `rules` forbid it.
     init(_ outgoing: Payload.Outgoing, _ rules: Payload.Rules) throws(MediaGraphError)
-    /// Whether this one is like that, and whole.
+    /// Whether `outgoing` has this format and complete data.
     func accepts(_ outgoing: UnsafePointer<Payload.Outgoing>) -> Bool
-    /// Takes it over, without a copy where that can be.
+    /// Makes a payload that takes over the data of `outgoing`; copies the data only where it must.
     func payload(_ outgoing: UnsafePointer<Payload.Outgoing>, _ marks: Payload.Marks) throws(MediaGraphError) -> Payload
     /// What was expected of a payload that came too soon.
     var pace: String { get }

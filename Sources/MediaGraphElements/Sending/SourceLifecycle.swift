@@ -47,10 +47,10 @@ final class SourceLifecycle<Handle: SourceHandling>: Sendable {
         if make != nil {
             guard handler.isEmpty else {
                 throw .alreadyInUse(
-                    .init(name, expected: "one source", actual: "one from Swift beside handler=\(handler)"))
+                    .init(name, actual: "handler=\(handler) is set; clear it before attaching a source from Swift"))
             }
             guard !isAttached else {
-                throw .alreadyInUse(.init(name, expected: "one source", actual: "a second"))
+                throw .alreadyInUse(.init(name, actual: "a source is already attached; detach it first"))
             }
         }
         let handle = make?()
@@ -101,7 +101,7 @@ final class SourceLifecycle<Handle: SourceHandling>: Sendable {
         guard !handler.isEmpty else { return }
         guard !isAttached else {
             throw .alreadyInUse(
-                .init(name, expected: "one source", actual: "handler=\(handler) beside one from Swift"))
+                .init(name, actual: "a source from Swift is attached; detach it, or clear handler=\(handler)"))
         }
         let handle = try make()
         state.withLock { $0.named = handle }

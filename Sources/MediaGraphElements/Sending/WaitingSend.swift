@@ -55,8 +55,8 @@ extension SendGate.State {
         return .accepted
     }
 
-    /// Those who wait get the room that there is, in their order. One that came too early was paced by its waiting; one
-    /// that is too early by the timestamp it was given is refused.
+    /// Queues waiting sends in their order while there is room. A send without a timestamp can't be too early: waiting has
+    /// paced it. A send whose own timestamp is too early is refused.
     mutating func admitWaiting() {
         while let first = waiting.first, case .free = queue.room(for: first.time.clockTime, suspends: true) {
             waiting.removeFirst()

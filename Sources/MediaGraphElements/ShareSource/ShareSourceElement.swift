@@ -75,18 +75,18 @@ final class ShareSourceElement: BinElement, ConfigurableElement, NodeTraits, @un
         return false
     }
 
-    private static let door = NodeDoor.make { door in
-        door.set_source = { element, source, error in
-            NodeDoor.answer(element, error, as: ShareSourceElement.self) { (node) throws(MediaGraphError) in
+    private static let vtable = NodeVTable.make { vtable in
+        vtable.set_source = { element, source, error in
+            NodeVTable.answer(element, error, as: ShareSourceElement.self) { (node) throws(MediaGraphError) in
                 try node.attach(source != nil, to: node.video) { (child) throws(MediaGraphError) in
-                    try NodeDoor.set(source, on: child)
+                    try NodeVTable.set(source, on: child)
                 }
             }
         }
-        door.set_audio_source = { element, source, error in
-            NodeDoor.answer(element, error, as: ShareSourceElement.self) { (node) throws(MediaGraphError) in
+        vtable.set_audio_source = { element, source, error in
+            NodeVTable.answer(element, error, as: ShareSourceElement.self) { (node) throws(MediaGraphError) in
                 try node.attach(source != nil, to: node.audio) { (child) throws(MediaGraphError) in
-                    try NodeDoor.set(source, on: child)
+                    try NodeVTable.set(source, on: child)
                 }
             }
         }
@@ -99,7 +99,7 @@ final class ShareSourceElement: BinElement, ConfigurableElement, NodeTraits, @un
         states = ShareStates([video, audio])
         super.init(instance: instance)
         video.setPad(addGhostPad("src", target: video.sourcePad))
-        NodeDoor.install(Self.door.pointer, on: instance)
+        NodeVTable.install(Self.vtable.pointer, on: instance)
     }
 
     /// At any time: while the node runs, a source that is set begins to send, and one that is taken away has stopped.

@@ -10,13 +10,13 @@ struct HandlerCheck: DescriptionCheck {
         // One of several will do.
         guard problems.isEmpty, places.allSatisfy({ element.property($0.handler).map { $0.value == "" } ?? true })
         else {
-            return problems + halves(places, element)
+            return problems + padsWithoutHandler(places, element)
         }
         return withoutHandler(places, element)
     }
 
-    /// A pad of a node with several handlers, linked, but without its own.
-    private func halves(_ places: [HandlerPlace], _ element: DescribedElement) -> [Diagnostic] {
+    /// Warns of each linked pad whose own handler isn't set, on a node with several handlers.
+    private func padsWithoutHandler(_ places: [HandlerPlace], _ element: DescribedElement) -> [Diagnostic] {
         places.compactMap { place in
             guard let pad = place.pad, element.property(place.handler).map({ $0.value == "" }) ?? true,
                 element.sourcePads.contains(pad) || pad == "src" && element.sourcePads.contains("")
@@ -62,11 +62,13 @@ struct HandlerCheck: DescriptionCheck {
             return said.diagnostic("\(place.node) \(place.handler) \(name) has no option \"\(key)\"", hint: hint)
                 .narrowed(toOption: key)
         } + badValues(entry, place, keys, text, said, hasUnknown: !unknown.isEmpty)
-            + otherKinds(entry, text, said)
+            + wrongExtensions(entry, text, said)
     }
 
-    /// Files that a handler writes, by a name of another kind than its own.
-    private func otherKinds(_ entry: HandlerRegistry.Entry, _ text: String, _ said: DescribedProperty) -> [Diagnostic] {
+    /// Warns if the handler writes a file whose name has the extension of another format.
+    private func wrongExtensions(_ entry: HandlerRegistry.Entry, _ text: String, _ said: DescribedProperty)
+        -> [Diagnostic]
+    {
         // A handler may refuse them itself.
         guard refusal(of: text, entry) == nil, let values = try? HandlerOptions(text, handler: entry.name) else {
             return []
@@ -83,8 +85,8 @@ struct HandlerCheck: DescriptionCheck {
         }
     }
 
-    /// What the handler itself says about the values, each at the option that it names. It tells one at a time: that
-    /// option is mended then, and the handler asked again.
+    /// Reports the errors that the handler itself finds in its options, each at its option. The handler reports one error at
+    /// a time, so the faulty option is replaced by its example, or removed, before the handler is asked again.
     private func badValues(
         _ entry: HandlerRegistry.Entry, _ place: HandlerPlace, _ keys: [String], _ text: String,
         _ said: DescribedProperty, hasUnknown: Bool

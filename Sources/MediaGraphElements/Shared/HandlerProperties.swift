@@ -7,8 +7,8 @@ protocol HandlerSettings: Sendable {
 }
 
 extension ConfigurableElement where Settings: HandlerSettings {
-    /// What `handler` names isn't there any more, and doesn't come back with the next run: both properties read empty.
-    /// Together with that `replace` runs, under the settings' lock, and returns what is to be let go.
+    /// Clears `handler` and `options`, so that the next run doesn't make the named handler again. Runs `replace` under the
+    /// same settings lock and releases its result after unlocking.
     func clearHandlerProperties(_ replace: () -> (any Sendable)? = { nil }) {
         let (before, replaced) = settings.update { settings in
             let before = settings

@@ -2,8 +2,8 @@ import GStreamer
 import MediaGraphCore
 import Synchronization
 
-/// Which handler a node's next frame is to meet: set from any thread, taken over by the streaming thread between two
-/// frames, which then needs no lock and no reference count for each.
+/// Holds a node's handler. Any thread may set it; the streaming thread takes over the change between two frames and needs
+/// neither a lock nor a retain per frame.
 final class HandlerSlot<Handle: AnyObject & Sendable>: Sendable {
     private struct State: Sendable {
         /// From Swift: stays for the next run too.
@@ -22,8 +22,8 @@ final class HandlerSlot<Handle: AnyObject & Sendable>: Sendable {
 
     var isAttached: Bool { state.withLock { $0.attached != nil } }
 
-    /// Takes the place of whatever there was. What that was is returned, to be let go outside of locks: the end of a handler
-    /// may call anything.
+    /// Replaces the current handler. Returns what was set before, for release outside any lock: destroying a handler may
+    /// call anything.
     func attach(_ handle: Handle?) -> any Sendable {
         change {
             $0.attached = handle

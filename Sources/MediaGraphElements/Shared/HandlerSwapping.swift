@@ -34,7 +34,7 @@ extension HandlerSwapping {
             return property == "handler" ? CoupledChange { [slot] in slot.attach(nil) } : nil
         }
         let current = settings.current
-        // Where one from Swift is attached the property is empty, and emptied again takes that away.
+        // While a Swift handler is attached, `handler` reads empty. Setting it, even to "" again, replaces that handler.
         let isOther = proposed.handler != current.handler || property == "handler" && slot.isAttached
         guard isOther || property == "options" else { return nil }
         // Options of another handler mean nothing to it.

@@ -45,7 +45,7 @@ package final class NodeStatistics: Sendable {
 
     func countRefusal() { refused.wrappingAdd(1, ordering: .relaxed) }
 
-    package var structure: Structure { Structure("mediagraph-stats", fields) }
+    package var structure: Structure { Structure(Self.name, fields) }
 
     package var fields: [(String, any ValueConvertible)] {
         [
@@ -57,8 +57,10 @@ package final class NodeStatistics: Sendable {
         ]
     }
 
+    /// The name of the `stats` structure.
+    package static let name = "mediagraph-stats"
     /// Nothing counted yet.
-    package static let nothing = Structure("mediagraph-stats")
+    package static let nothing = Structure(name)
 
     /// The `stats` property of every node.
     static func property<E: ElementImplementation>(of type: E.Type, _ get: @escaping @Sendable (E) -> NodeStatistics)
@@ -75,10 +77,10 @@ package final class NodeStatistics: Sendable {
             name, of: type, default: nothing,
             """
             What the node has counted since it left READY: frames (uint64), dropped (uint64), refused (uint64), \
-            failed (uint64, frames that went on or were dropped after their handler had failed), \
+            failed (uint64, frames that were passed on or dropped after their handler failed), \
             late (uint64, frames whose handler took longer than max-time), handler-time (uint64, nanoseconds in all), lateness (int64, nanoseconds of the last frame), \
-            silence (uint64, nanoseconds of it where a microphone's sound didn't come, or came late by its clock), \
-            skipped (uint64, nanoseconds of a microphone's sound that were left out because its clock was ahead)
+            silence (uint64, nanoseconds of silence inserted where a microphone's sound was missing or its clock lagged), \
+            skipped (uint64, nanoseconds of a microphone's sound dropped because its clock was ahead)
             """, get)
     }
 }

@@ -3,10 +3,10 @@ import GStreamer
 import MediaGraphCore
 import Synchronization
 
-/// A stock `appsink` that was looked up as a pipe: its callbacks lead to what a `rawdatapipe` delivers with.
+/// A stock `appsink` that was looked up as a pipe: its callbacks feed a `PipeDelivery`, as in a `rawdatapipe`.
 ///
-/// The element stays the one that the description made, for a link that waits for a pad (decodebin's) knows it and no
-/// other. So its state changes are told by the graph, which makes them.
+/// The element isn't replaced, because a delayed link (to a pad that decodebin adds later) refers to it. A stock element
+/// doesn't report its state changes to this object, so the graph reports them.
 package final class StockPipe: Sendable {
     let delivery: PipeDelivery
     /// As the `stats` property of a `rawdatapipe`.
@@ -15,19 +15,19 @@ package final class StockPipe: Sendable {
     /// Stays for the next run too.
     private let attached = Mutex<ConsumerHandle?>(nil)
 
-    private static let door = NodeDoor.make { door in
-        door.set_consumer = { element, consumer, error in
-            StockDoor.answer(element, error, as: StockPipe.self) { (pipe) throws(MediaGraphError) in
+    private static let vtable = NodeVTable.make { vtable in
+        vtable.set_consumer = { element, consumer, error in
+            StockVTable.answer(element, error, as: StockPipe.self) { (pipe) throws(MediaGraphError) in
                 try pipe.attach(consumer?.pointee)
             }
         }
-        door.subscribe = { element, consumer, resolution, error in
-            StockDoor.answer(element, error, as: StockPipe.self) { (pipe) throws(MediaGraphError) in
+        vtable.subscribe = { element, consumer, resolution, error in
+            StockVTable.answer(element, error, as: StockPipe.self) { (pipe) throws(MediaGraphError) in
                 try pipe.delivery.subscribe(consumer!.pointee, resolution: try Resolution(checking: resolution))
             }
         }
-        door.unsubscribe = { element, identity, error in
-            StockDoor.answer(element, error, as: StockPipe.self) { (pipe) throws(MediaGraphError) in
+        vtable.unsubscribe = { element, identity, error in
+            StockVTable.answer(element, error, as: StockPipe.self) { (pipe) throws(MediaGraphError) in
                 try pipe.delivery.unsubscribe(identity!)
             }
         }
@@ -49,11 +49,11 @@ package final class StockPipe: Sendable {
             case .reconfigure, .latency: break
             }
         }
-        StockDoor.open(Self.door, to: self, on: sink)
+        StockVTable.open(Self.vtable, to: self, on: sink)
     }
 
     func close() {
-        StockDoor.close(on: sink)
+        StockVTable.close(on: sink)
         delivery.close()
     }
 

@@ -19,9 +19,9 @@ package final class StockSource: Sendable {
     private enum Phase { case idle, initialized, sending }
     private let phase = Mutex(Phase.idle)
 
-    private static let door = NodeDoor.make { door in
-        door.set_source = { element, source, error in
-            StockDoor.answer(element, error, as: StockSource.self) { (node) throws(MediaGraphError) in
+    private static let vtable = NodeVTable.make { vtable in
+        vtable.set_source = { element, source, error in
+            StockVTable.answer(element, error, as: StockSource.self) { (node) throws(MediaGraphError) in
                 try node.attach(source?.pointee)
             }
         }
@@ -44,7 +44,7 @@ package final class StockSource: Sendable {
             }
         }
         source.onNeedData { self.feed() }
-        StockDoor.open(Self.door, to: self, on: source)
+        StockVTable.open(Self.vtable, to: self, on: source)
     }
 
     /// Once; whoever listens to the element hears of it.
@@ -55,7 +55,7 @@ package final class StockSource: Sendable {
         try? source.setProperty("min-percent", to: UInt32(0))
     }
 
-    /// What its properties say that a source of frames can't have; `nil` for nothing.
+    /// Why the element's properties rule it out as a source; `nil` if they don't.
     private static func problem(with source: AppSource) -> String? {
         // It sends them before it asks for the first frame, and with ranges in them GStreamer itself fails.
         if let caps = source.caps, !caps.isFixed { return "the caps of an appsrc must be fixed: \(caps)" }
@@ -65,7 +65,7 @@ package final class StockSource: Sendable {
     }
 
     func close() {
-        StockDoor.close(on: source)
+        StockVTable.close(on: source)
         source.removeFeed()
     }
 
@@ -139,7 +139,7 @@ package final class StockSource: Sendable {
             return phase
         }
         if was != .idle { lifecycle.uninitialize() }
-        // Those of what was sent last would be announced ahead of what the next run sends.
+        // Otherwise the next run would first announce the caps of the last frame that was sent.
         if was != .idle, let described = described.withLock({ $0 }) { source.describe(described) }
     }
 

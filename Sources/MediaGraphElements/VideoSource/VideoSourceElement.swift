@@ -87,9 +87,9 @@ final class VideoSourceElement: PushSource, ConfigurableElement, NodeTraits, @un
             abiVersion: NodeDefinition.abiVersion)
     }
 
-    private static let door = NodeDoor.make { door in
-        door.set_source = { element, source, error in
-            NodeDoor.answer(element, error, as: VideoSourceElement.self) { (node) throws(MediaGraphError) in
+    private static let vtable = NodeVTable.make { vtable in
+        vtable.set_source = { element, source, error in
+            NodeVTable.answer(element, error, as: VideoSourceElement.self) { (node) throws(MediaGraphError) in
                 try node.attach(source?.pointee)
             }
         }
@@ -99,7 +99,7 @@ final class VideoSourceElement: PushSource, ConfigurableElement, NodeTraits, @un
         gate = VideoGate(owner: WeakElement(instance), marks: FrameMarks())
         lifecycle = SourceLifecycle(gate)
         super.init(instance: instance)
-        NodeDoor.install(Self.door.pointer, on: instance)
+        NodeVTable.install(Self.vtable.pointer, on: instance)
     }
 
     /// `nil` takes the source away, also the one that `handler` names.

@@ -30,7 +30,3 @@ struct MicInputCheck: DescriptionCheck {
         ]
     }
 }
-
-extension VirtualMicElement {
-    static var checks: [any DescriptionCheck] { [MicInputCheck(), MicChannelsCheck()] }
-}

@@ -56,14 +56,14 @@ final class VirtualMicElement: PushSource, ConfigurableElement, NodeTraits, @unc
             properties: properties, abiVersion: NodeDefinition.abiVersion)
     }
 
-    private static let door = NodeDoor.make { door in
-        door.set_audio_processor = { element, processor, error in
-            NodeDoor.answer(element, error, as: VirtualMicElement.self) { (node) throws(MediaGraphError) in
+    private static let vtable = NodeVTable.make { vtable in
+        vtable.set_audio_processor = { element, processor, error in
+            NodeVTable.answer(element, error, as: VirtualMicElement.self) { (node) throws(MediaGraphError) in
                 try node.attach(processor?.pointee)
             }
         }
-        door.set_audio_source = { element, source, error in
-            NodeDoor.answer(element, error, as: VirtualMicElement.self) { (node) throws(MediaGraphError) in
+        vtable.set_audio_source = { element, source, error in
+            NodeVTable.answer(element, error, as: VirtualMicElement.self) { (node) throws(MediaGraphError) in
                 try node.attach(source?.pointee)
             }
         }
@@ -74,7 +74,7 @@ final class VirtualMicElement: PushSource, ConfigurableElement, NodeTraits, @unc
         device = DeviceInput(gate)
         lifecycle = SourceLifecycle(gate)
         super.init(instance: instance)
-        NodeDoor.install(Self.door.pointer, on: instance)
+        NodeVTable.install(Self.vtable.pointer, on: instance)
     }
 
     /// `nil` takes the source away, also the one that `handler` names.
@@ -220,8 +220,8 @@ final class VirtualMicElement: PushSource, ConfigurableElement, NodeTraits, @unc
     }
 
     override func create(_ buffer: inout Buffer?) -> FlowReturn {
-        gate.crosses(isOutward: false)
-        defer { gate.crosses(isOutward: true) }
+        gate.streamingThreadMoved(isOutward: false)
+        defer { gate.streamingThreadMoved(isOutward: true) }
         while true {
             if isFlushed.exchange(false, ordering: .acquiring) { flush() }
             if let piece = assembler.take(isLast: postponed != nil) {
@@ -389,4 +389,8 @@ final class VirtualMicElement: PushSource, ConfigurableElement, NodeTraits, @unc
         buffer = consume piece
         return true
     }
+}
+
+extension VirtualMicElement {
+    static var checks: [any DescriptionCheck] { [MicInputCheck(), MicChannelsCheck()] }
 }

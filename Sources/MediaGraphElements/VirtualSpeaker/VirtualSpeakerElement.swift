@@ -91,7 +91,7 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
                     "Upstream latency, in nanoseconds, that a live mix allows for from the start; a user with more delays the mix once by the difference"
                 ),
                 .readOnly(
-                    "stats", of: Self.self, default: Structure("mediagraph-stats"),
+                    "stats", of: Self.self, default: NodeStatistics.nothing,
                     """
                     What the node has counted since it left READY: frames (uint64, blocks delivered), dropped (uint64, \
                     blocks), late-samples (uint64, what came too late for a live mix, of each channel), handler-time \
@@ -103,14 +103,14 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
             abiVersion: NodeDefinition.abiVersion)
     }
 
-    private static let door = NodeDoor.make { door in
-        door.set_audio_processor = { element, processor, error in
-            NodeDoor.answer(element, error, as: VirtualSpeakerElement.self) { node in
+    private static let vtable = NodeVTable.make { vtable in
+        vtable.set_audio_processor = { element, processor, error in
+            NodeVTable.answer(element, error, as: VirtualSpeakerElement.self) { node in
                 _ = node.tap.editor.attach(processor.map { AudioProcessorHandle($0.pointee) })
             }
         }
-        door.set_audio_consumer = { element, consumer, error in
-            NodeDoor.answer(element, error, as: VirtualSpeakerElement.self) { (node) throws(MediaGraphError) in
+        vtable.set_audio_consumer = { element, consumer, error in
+            NodeVTable.answer(element, error, as: VirtualSpeakerElement.self) { (node) throws(MediaGraphError) in
                 try node.attach(consumer?.pointee)
             }
         }
@@ -125,7 +125,7 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
         }
         super.init(instance: instance)
         mix.tapPad.setTap(tap)
-        NodeDoor.install(Self.door.pointer, on: instance)
+        NodeVTable.install(Self.vtable.pointer, on: instance)
     }
 
     // MARK: Changes of state
@@ -376,7 +376,7 @@ final class VirtualSpeakerElement: BinElement, ConfigurableElement, @unchecked S
 
     private var statistics: Structure {
         Structure(
-            "mediagraph-stats",
+            NodeStatistics.name,
             delivery.statistics.fields + [("late-samples", lateSamples.load(ordering: .relaxed))])
     }
 

@@ -234,7 +234,7 @@ import Testing
         let log = Log<String>()
         let handler = Callback(
             shared: { if let pad = pad.withLock({ $0.take() }) { speaker.releasePad(pad) } }, log: log)
-        try NodeDoor.attach(MGAudioConsumer(handler, name: "callback"), to: speaker)
+        try NodeVTable.attach(MGAudioConsumer(handler, name: "callback"), to: speaker)
         let caps = "audio/x-raw,format=S16LE,rate=48000,channels=1,layout=interleaved"
         let anna = Harness(speaker, sink: "user_anna", source: nil)
         let shared = Harness(speaker, sink: "shared", source: nil)

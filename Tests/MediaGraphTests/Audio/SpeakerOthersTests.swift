@@ -63,7 +63,7 @@ import Testing
             speaker.releasePad(speaker.staticPad("user_anna")!)
             hasReturned.withLock { $0 = true }
         }
-        try NodeDoor.attach(MGAudioConsumer(handler, name: "leaver"), to: speaker)
+        try NodeVTable.attach(MGAudioConsumer(handler, name: "leaver"), to: speaker)
         pipeline.setState(.playing)
         #expect(waitUntil { hasReturned.withLock { $0 } })
         let before = calls.load(ordering: .relaxed)

@@ -21,7 +21,7 @@ import Testing
             isBusy.add(true)
             _ = isFree.wait { $0 ? true : nil }
         })
-        try NodeDoor.attach(MGAudioProcessor(editor, name: "waiter"), to: speaker)
+        try NodeVTable.attach(MGAudioProcessor(editor, name: "waiter"), to: speaker)
         let user = Harness(speaker, sink: "user_anna", source: nil)
         user.setSourceCaps(Self.caps)
         let block = Buffer([UInt8](repeating: 0, count: 960))

@@ -1,6 +1,5 @@
+import Foundation
 import GStreamer
-import MediaGraphTesting
-import TestSupport
 import Testing
 
 @testable import MediaGraph
@@ -26,5 +25,16 @@ import Testing
             try await graph.run()
             #expect(graph.streamWatch.count(of: try graph.element("sink")) == 5)
         }
+    }
+
+    @Test("GR-3 buffers that a sink pulls are counted")
+    func pulled() async throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try Data(count: 10 * 4096).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let graph = try Graph(
+            "filesrc location=\(file.path) ! fakesink name=sink can-activate-pull=true num-buffers=10")
+        try await graph.run()
+        #expect(try #require(graph.streamWatch.count(of: try graph.element("sink"))) >= 10)
     }
 }

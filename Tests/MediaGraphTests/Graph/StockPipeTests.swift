@@ -147,7 +147,7 @@ import Testing
         let pipe = try graph.rawDataPipe("s")
         let element = pipe.element
         let delegate = Delegate { delegate in
-            if delegate.sizes.all.count == 3 { try NodeDoor.unsubscribe(delegate, from: element) }
+            if delegate.sizes.all.count == 3 { try NodeVTable.unsubscribe(delegate, from: element) }
         }
         try pipe.subscribe(delegate, resolution: .native)
         try await graph.run()
@@ -213,7 +213,7 @@ import Testing
         try element.setProperty("sync", to: false)
         let stock = try #require(StockPipe(element))
         let times = Log<UInt64>()
-        try NodeDoor.attach(
+        try NodeVTable.attach(
             Receiver { times.add($0.presentationTimestamp!.nanoseconds) }, memoryMode: nil, to: element)
         stock.start()
         stock.isPlaying()

@@ -249,7 +249,7 @@ import Testing
         let node = try graph.videoSource("s")
         let refusals = Log<MediaGraphError.Code>()
         let source = RecordingSource(onInitialize: { [element = node.element] _ in
-            do throws(MediaGraphError) { try NodeDoor.detach(MGVideoSource.self, from: element) } catch {
+            do throws(MediaGraphError) { try NodeVTable.detach(MGVideoSource.self, from: element) } catch {
                 refusals.add(error.code)
             }
         })

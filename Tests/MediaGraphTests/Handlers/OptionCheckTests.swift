@@ -5,6 +5,7 @@ import Testing
 
 @testable import MediaGraph
 @testable import MediaGraphCore
+@testable import MediaGraphElements
 
 /// What a check says of handlers and their options, without making one.
 @Suite struct OptionCheckTests {
@@ -132,7 +133,8 @@ import Testing
             _ = try HandlerRegistry.shared.make(MGVideoConsumer.self, "snapshot", options: "location=a.png")
         }
         #expect(error?.detail.expected.contains("no picture overwrites the one before") == true)
-        _ = try HandlerRegistry.shared.make(MGVideoConsumer.self, "snapshot", options: "location=a.png,limit=1")
+        _ = ConsumerHandle(
+            try HandlerRegistry.shared.make(MGVideoConsumer.self, "snapshot", options: "location=a.png,limit=1"))
     }
 }
 

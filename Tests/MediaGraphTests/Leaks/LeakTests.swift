@@ -46,6 +46,13 @@ struct LeakTests {
         #expect(alive.isEmpty, "\(alive.joined(separator: "\n"))")
     }
 
+    @Test("SE-1 a program may make a session before anything else")
+    func sessionFirst() throws {
+        let (child, alive) = try run("session-first")
+        #expect(child.status == 0, "\(child.errors.suffix(2000))")
+        #expect(alive.isEmpty, "\(alive.joined(separator: "\n"))")
+    }
+
     @Test("DV-2 a device that is unplugged and comes back ten times leaks nothing")
     func devices() throws {
         let (child, alive) = try run("device")

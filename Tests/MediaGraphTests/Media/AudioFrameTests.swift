@@ -4,6 +4,7 @@ import Testing
 
 @testable import GStreamer
 @testable import MediaGraphCore
+@testable import MediaGraphElements
 
 @Suite struct AudioFrameTests {
     private struct NoMemory: Error {}

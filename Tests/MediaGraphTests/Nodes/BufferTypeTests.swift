@@ -72,7 +72,7 @@ import Testing
             let onFrame: @Sendable (borrowing NativeVideoFrame) throws -> Void
             func receive(_ frame: borrowing NativeVideoFrame) throws { try onFrame(frame) }
         }
-        try NodeDoor.attach(
+        try NodeVTable.attach(
             Receiver { frame in
                 seen.add(
                     "\(frame.rotation) \(frame.presentationTimestamp?.nanoseconds ?? 0) \(frame.memoryTypes)")

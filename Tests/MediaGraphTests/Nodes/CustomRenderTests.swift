@@ -103,7 +103,7 @@ import Testing
         let kept = Log<OwnedVideoFrame>()
         let element = try #require(Element(factory: "rawdatapipe"))
         try element.setProperty("format", parsing: "BGRA")
-        try NodeDoor.attach(
+        try NodeVTable.attach(
             Receiver(onFrame: { frame in
                 seen.add("\(frame.flip) \(frame.streamID ?? "-") \(try frame.plane(.packed).row(0)[0])")
                 kept.add(try frame.retain())

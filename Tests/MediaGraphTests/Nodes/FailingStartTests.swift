@@ -21,9 +21,9 @@ import Testing
         let element = try #require(pipeline.element(named: "s"))
         let fails = Atomic<Bool>(true)
         let source = RecordingSource(onStart: { _ in if fails.load(ordering: .relaxed) { throw Broken() } })
-        try NodeDoor.attach(source, to: element)
+        try NodeVTable.attach(source, to: element)
         let frames = Log<[UInt8]>()
-        try NodeDoor.attach(
+        try NodeVTable.attach(
             RawDataPipeTests.Consumer(onFrame: { frames.add($0.packedBytes) }), memoryMode: nil,
             to: try #require(pipeline.element(named: "p")))
         #expect(pipeline.setState(.playing) == .failure)

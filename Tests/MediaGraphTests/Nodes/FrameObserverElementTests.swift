@@ -57,14 +57,14 @@ import Testing
             return harness.pull()?.bytes[5]
         }
         #expect(luma() == 1)
-        try NodeDoor.detach(MGFrameObserver.self, from: harness.element)
+        try NodeVTable.detach(MGFrameObserver.self, from: harness.element)
         #expect(luma() == 9)
         let other = ObserverHarness.Editor(preference: FramePreference(format: .nv12)) { frame in
             var luma = try frame.mutablePlane(.y)
             luma.fill(rows: 0..<4, with: 2)
             return .pass
         }
-        try NodeDoor.attach(MGFrameObserver(other, name: "test"), to: harness.element)
+        try NodeVTable.attach(MGFrameObserver(other, name: "test"), to: harness.element)
         #expect(luma() == 2)
     }
 
@@ -106,7 +106,7 @@ import Testing
         harness.push([UInt8](repeating: 9, count: 96))
         let observer = ObserverHarness.Observer { _ in .pass }
         let error = try #require(throws: MediaGraphError.self) {
-            try NodeDoor.attach(MGFrameObserver(observer, name: "test"), to: element)
+            try NodeVTable.attach(MGFrameObserver(observer, name: "test"), to: element)
         }
         let property = try #require(throws: PropertyError.self) { try element.setProperty("handler", to: "count") }
         #expect(error.code == .unsupported)

@@ -23,7 +23,7 @@ import Testing
         }
         let log = Log<String>()
         let element = try ObserverHarness.element(.readOnly)
-        try NodeDoor.attach(MGFrameObserver(Plain(log: log), name: "test"), to: element)
+        try NodeVTable.attach(MGFrameObserver(Plain(log: log), name: "test"), to: element)
         let harness = ObserverHarness.make(element, .rgba, 3, 2)
         harness.push(ObserverHarness.numbered(.clockwise90))
         #expect(log.all == ["i420 3×2 clockwise90"])
@@ -91,7 +91,7 @@ import Testing
         }
         let (asked, seen) = (Asked(), Log<String>())
         let element = try ObserverHarness.element(.readOnly)
-        try NodeDoor.attach(MGFrameObserver(Observer(asked: asked, seen: seen), name: "test"), to: element)
+        try NodeVTable.attach(MGFrameObserver(Observer(asked: asked, seen: seen), name: "test"), to: element)
         for _ in 0..<2 {
             let harness = ObserverHarness.make(element, .i420, 16, 4)
             harness.push([UInt8](repeating: 9, count: 96))
@@ -255,11 +255,11 @@ import Testing
     func askedByItself() throws {
         let (old, new) = (Asked(), Asked())
         let element = try ObserverHarness.element(.readOnly)
-        try NodeDoor.attach(MGFrameObserver(Asking(asked: old), name: "old"), to: element)
+        try NodeVTable.attach(MGFrameObserver(Asking(asked: old), name: "old"), to: element)
         let harness = ObserverHarness.make(element, .i420, 16, 4)
         func show() { harness.push([UInt8](repeating: 9, count: 96)) }
         show()
-        try NodeDoor.attach(MGFrameObserver(Asking(asked: new), name: "new"), to: element)
+        try NodeVTable.attach(MGFrameObserver(Asking(asked: new), name: "new"), to: element)
         show()
         old.registration.withLock { $0 }?.preferenceChanged()
         show()
@@ -278,10 +278,10 @@ import Testing
         let shown = Log<FlowReturn>()
         let box = HarnessBox(harness: harness)
         var end: End? = End { shown.add(box.harness.push([UInt8](repeating: 9, count: 96))) }
-        try NodeDoor.attach(MGFrameObserver(Asking(asked: Asked(), end: end), name: "old"), to: element)
+        try NodeVTable.attach(MGFrameObserver(Asking(asked: Asked(), end: end), name: "old"), to: element)
         end = nil
         let asked = Asked()
-        try NodeDoor.attach(MGFrameObserver(Asking(asked: asked), name: "new"), to: element)
+        try NodeVTable.attach(MGFrameObserver(Asking(asked: asked), name: "new"), to: element)
         harness.push([UInt8](repeating: 9, count: 96))
         #expect(shown.all == [.ok])
         #expect(asked.count.load(ordering: .relaxed) == 1)
@@ -296,7 +296,7 @@ import Testing
         let errors = Log<String>()
         pipeline.onMessage { if case .error(let report) = $0.kind { errors.add(report.error.message) } }
         let editor = ObserverHarness.Editor { _ in .pass }
-        try NodeDoor.attach(MGFrameObserver(editor, name: "test"), to: element)
+        try NodeVTable.attach(MGFrameObserver(editor, name: "test"), to: element)
         let harness = Harness(element, sink: "sink", source: "src")
         harness.setSourceCaps("video/x-raw,format=\(format),width=8,height=4,framerate=30/1")
         let flow = harness.push([UInt8](repeating: 0x20, count: bytesPerPixel * 32))

@@ -48,7 +48,7 @@ import Testing
     )
     func sequence() throws {
         let channel = FrameChannel<OwnedVideoFrame>()
-        let (harness, _) = try pipe { try NodeDoor.attach(MGVideoConsumer(channel), to: $0) }
+        let (harness, _) = try pipe { try NodeVTable.attach(MGVideoConsumer(channel), to: $0) }
         let counts = Log<Int>()
         for _ in 0..<5 { harness.push(Self.frame { counts.add(channel.count) }) }
         // The last that came is appsink's until the next.
@@ -73,7 +73,7 @@ import Testing
         let (delegate, other) = (Delegate(), Delegate())
         let (harness, pipe) = try pipe { pipe in
             for delegate in [delegate, other] {
-                try NodeDoor.subscribe(delegate, PipeIdentity(name: "p"), .native, to: pipe)
+                try NodeVTable.subscribe(delegate, PipeIdentity(name: "p"), .native, to: pipe)
             }
         }
         let released = Log<Bool>()
@@ -82,7 +82,7 @@ import Testing
         other.isHeld.withLock { $0 = false }
         // The held delegate's queue has the last reference on this one.
         harness.push(
-            Self.frame { released.add((try? NodeDoor.unsubscribe(other, from: pipe)) != nil) })
+            Self.frame { released.add((try? NodeVTable.unsubscribe(other, from: pipe)) != nil) })
         // And on this one appsink too.
         harness.push(Self.frame {})
         #expect(waitUntil { other.count.load(ordering: .relaxed) == 3 })

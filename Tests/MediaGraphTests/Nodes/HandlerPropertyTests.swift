@@ -38,9 +38,9 @@ import Testing
 
     private static func detach(_ element: Element) throws {
         if element.factoryName == "frameobserver" {
-            try NodeDoor.detach(MGFrameObserver.self, from: element)
+            try NodeVTable.detach(MGFrameObserver.self, from: element)
         } else {
-            try NodeDoor.detach(MGVideoProcessor.self, from: element)
+            try NodeVTable.detach(MGVideoProcessor.self, from: element)
         }
     }
 
@@ -63,12 +63,12 @@ import Testing
         let element = try Self.element("preprocessor")
         try element.setProperty("handler", to: "pixelate")
         try element.setProperty("options", to: "block=8")
-        try NodeDoor.attach(Nothing(), to: element)
+        try NodeVTable.attach(Nothing(), to: element)
         #expect(try Self.text(element) == ["", ""])
         let observer = try Self.element("frameobserver")
         try observer.setProperty("handler", to: "invert")
         let editor = ObserverHarness.Editor { _ in .pass }
-        try NodeDoor.attach(MGFrameObserver(editor, name: "test"), to: observer)
+        try NodeVTable.attach(MGFrameObserver(editor, name: "test"), to: observer)
         #expect(try Self.text(observer) == ["", ""])
         #expect(try Self.run(observer) == [9, 9])
     }
@@ -79,11 +79,11 @@ import Testing
         try element.setProperty("handler", to: isPipe ? "count" : "counter")
         try element.setProperty("options", to: "")
         if isPipe {
-            try NodeDoor.detach(MGVideoConsumer.self, from: element)
-            try NodeDoor.attach(RawDataPipeTests.Consumer(), memoryMode: nil, to: element)
+            try NodeVTable.detach(MGVideoConsumer.self, from: element)
+            try NodeVTable.attach(RawDataPipeTests.Consumer(), memoryMode: nil, to: element)
         } else {
-            try NodeDoor.detach(MGVideoSource.self, from: element)
-            try NodeDoor.attach(RecordingSource(), to: element)
+            try NodeVTable.detach(MGVideoSource.self, from: element)
+            try NodeVTable.attach(RecordingSource(), to: element)
         }
         #expect(try Self.text(element) == ["", ""])
     }
@@ -95,9 +95,9 @@ import Testing
         let element = try Self.element(factory)
         let editor = ObserverHarness.Editor { _ in .pass }
         if factory == "frameobserver" {
-            try NodeDoor.attach(MGFrameObserver(editor, name: "test"), to: element)
+            try NodeVTable.attach(MGFrameObserver(editor, name: "test"), to: element)
         } else {
-            try NodeDoor.attach(Nothing(), to: element)
+            try NodeVTable.attach(Nothing(), to: element)
         }
         #expect(try Self.run(element) == [9, 9])
         // The latest counts, also over one from Swift.

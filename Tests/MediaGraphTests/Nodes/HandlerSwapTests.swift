@@ -114,12 +114,12 @@ import Testing
     func fromPassThrough() throws {
         let harness = try Self.harness()
         #expect(try Self.lastByte(harness) == 9)
-        try NodeDoor.attach(Stamp(column: 15), to: harness.element)
+        try NodeVTable.attach(Stamp(column: 15), to: harness.element)
         #expect(try Self.lastByte(harness) == 10)
-        try NodeDoor.detach(MGVideoProcessor.self, from: harness.element)
+        try NodeVTable.detach(MGVideoProcessor.self, from: harness.element)
         #expect(try Self.lastByte(harness) == 9)
         // And one that comes while the frame is shared: the other's bytes are not changed.
-        try NodeDoor.attach(Stamp(column: 15), to: harness.element)
+        try NodeVTable.attach(Stamp(column: 15), to: harness.element)
         let mine = Buffer([UInt8](repeating: 9, count: 96))
         harness.push(mine.retained)
         guard let out = harness.pull() else {
@@ -154,7 +154,7 @@ import Testing
         }
         try node.attach(
             Changing(seen: before) { [element = node.element] in
-                try NodeDoor.attach(Picky<RGBA>(log: after), to: element)
+                try NodeVTable.attach(Picky<RGBA>(log: after), to: element)
             })
         try await graph.run()
         #expect(arrivals.all == Array(0..<40))
@@ -184,7 +184,7 @@ import Testing
             let number = try FrameNumber.read(frame)
             seen.add(number)
             if number == 5 {
-                do throws(MediaGraphError) { try NodeDoor.attach(Picky<RGBA>(log: never), to: element) } catch {
+                do throws(MediaGraphError) { try NodeVTable.attach(Picky<RGBA>(log: never), to: element) } catch {
                     refusals.add(error)
                 }
             }
@@ -210,7 +210,7 @@ import Testing
         let (seen, never) = (Log<UInt32>(), Log<VideoFormat>())
         try node.process { [element = node.element] frame in
             seen.add(try FrameNumber.read(frame))
-            if seen.all.count == 5 { try NodeDoor.attach(Picky<RGBA>(log: never), to: element) }
+            if seen.all.count == 5 { try NodeVTable.attach(Picky<RGBA>(log: never), to: element) }
             return .pass
         }
         let events = graph.events
@@ -264,11 +264,11 @@ import Testing
     func latestCounts() throws {
         let harness = try Self.harness()
         let element = harness.element
-        try NodeDoor.attach(Stamp(column: 15), to: element)
+        try NodeVTable.attach(Stamp(column: 15), to: element)
         #expect(try Self.lastByte(harness) == 10)
         try element.setProperty("handler", to: "invert")
         #expect(try Self.lastByte(harness) == 251 - 9)
-        try NodeDoor.attach(Stamp(column: 15), to: element)
+        try NodeVTable.attach(Stamp(column: 15), to: element)
         #expect(try Self.lastByte(harness) == 10)
     }
 
@@ -289,7 +289,7 @@ import Testing
             }
         }
         let element = try #require(Element(factory: "preprocessor"))
-        try NodeDoor.attach(Invert(), to: element)
+        try NodeVTable.attach(Invert(), to: element)
         let harness = Harness(element, sink: "sink", source: "src")
         harness.setSourceCaps("video/x-raw,format=\(format.gstreamerName),width=16,height=4,framerate=30/1")
         let bytes = patternedFrame(format, width: 16, height: 4)
@@ -333,7 +333,7 @@ import Testing
             let ends: Log<String>
             init(_ element: Element, _ ends: Log<String>) { (self.element, self.ends) = (element, ends) }
             deinit {
-                try? NodeDoor.detach(MGVideoProcessor.self, from: element)
+                try? NodeVTable.detach(MGVideoProcessor.self, from: element)
                 ends.add("end")
             }
         }
@@ -344,9 +344,9 @@ import Testing
         let ends = Log<String>()
         let element = try #require(Element(factory: "preprocessor"))
         for _ in 0..<2 {
-            try NodeDoor.attach(Handler(owner: Owner(element, ends)), to: element)
+            try NodeVTable.attach(Handler(owner: Owner(element, ends)), to: element)
         }
-        try NodeDoor.detach(MGVideoProcessor.self, from: element)
+        try NodeVTable.detach(MGVideoProcessor.self, from: element)
         #expect(ends.all == ["end", "end"])
     }
 
@@ -365,7 +365,7 @@ import Testing
         let harness = Harness(element, sink: "sink", source: "src")
         harness.setSourceCaps("video/x-raw,format=I420,width=16,height=4,framerate=30/1")
         harness.push([UInt8](repeating: 9, count: 96))
-        try NodeDoor.attach(Counting(calls: calls), to: element)
+        try NodeVTable.attach(Counting(calls: calls), to: element)
         harness.push([UInt8](repeating: 9, count: 96))
         try element.setProperty("options", to: "block=8")
         harness.push([UInt8](repeating: 9, count: 96))

@@ -85,7 +85,7 @@ import Testing
     @Test("GR-10 `handler` emptied takes a handler from Swift away, running or not", arguments: [false, true])
     func emptied(isRunning: Bool) throws {
         let element = try #require(Element(factory: "preprocessor"))
-        try NodeDoor.attach(Plus(), to: element)
+        try NodeVTable.attach(Plus(), to: element)
         if !isRunning { try element.setProperty("handler", to: "") }
         let harness = Self.harness(element)
         if isRunning {
@@ -112,7 +112,7 @@ import Testing
         #expect(options.all == ["block=8", ""])
         try element.setProperty("handler", to: "pixelate")
         try element.setProperty("options", to: "block=4")
-        try NodeDoor.detach(MGVideoProcessor.self, from: element)
+        try NodeVTable.detach(MGVideoProcessor.self, from: element)
         #expect(handlers.all == ["pixelate", "invert", "pixelate", ""])
         #expect(options.all == ["block=8", "", "block=4", ""])
     }

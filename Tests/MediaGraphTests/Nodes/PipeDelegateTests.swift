@@ -51,7 +51,7 @@ import Testing
     private func subscribe(
         _ delegate: some RawDataDelegate, _ resolution: Resolution = .native, to element: Element
     ) throws(MediaGraphError) {
-        try NodeDoor.subscribe(delegate, PipeIdentity(name: element.name), resolution, to: element)
+        try NodeVTable.subscribe(delegate, PipeIdentity(name: element.name), resolution, to: element)
     }
 
     // MARK: RP-1
@@ -106,7 +106,7 @@ import Testing
         let (harness, pipe) = try pipe()
         let delegate = Delegate()
         try subscribe(delegate, to: pipe)
-        try NodeDoor.unsubscribe(delegate, from: pipe)
+        try NodeVTable.unsubscribe(delegate, from: pipe)
         try subscribe(delegate, to: pipe)
         harness.setSourceCaps(Self.caps)
         harness.push(Self.bytes)
@@ -134,7 +134,7 @@ import Testing
         #expect(
             throws: MediaGraphError.wrongUsage(
                 .init("p", expected: "a delegate that is subscribed", actual: "one that isn't"))
-        ) { try NodeDoor.unsubscribe(stranger, from: pipe) }
+        ) { try NodeVTable.unsubscribe(stranger, from: pipe) }
         harness.setSourceCaps(Self.caps)
         harness.push(Self.bytes)
         #expect(known.log.all == ["p on", "p 64x128"])
@@ -205,7 +205,7 @@ import Testing
         let me = Mutex<Delegate?>(nil)
         let errors = Log<String>()
         let leave: @Sendable () -> Void = {
-            do { try NodeDoor.unsubscribe(me.withLock { $0! }, from: pipe) } catch { errors.add("\(error)") }
+            do { try NodeVTable.unsubscribe(me.withLock { $0! }, from: pipe) } catch { errors.add("\(error)") }
         }
         for atStatus in [true, false] {
             let delegate = Delegate(
@@ -221,7 +221,7 @@ import Testing
                 #expect(waitUntil { witness.log.all.count > before })
             }
             #expect(waitUntil { !delegate.log.all.isEmpty })
-            try NodeDoor.unsubscribe(witness, from: pipe)
+            try NodeVTable.unsubscribe(witness, from: pipe)
             #expect(delegate.log.all == (atStatus ? ["p on"] : ["p on", "p 64x128"]))
         }
         me.withLock { $0 = nil }
@@ -247,7 +247,7 @@ import Testing
         let thread = NativeThread("leaver") {
             while !isInside.load(ordering: .acquiring) { sleepBriefly() }
             isLeaving.store(true, ordering: .releasing)
-            try? NodeDoor.unsubscribe(delegate, from: pipe)
+            try? NodeVTable.unsubscribe(delegate, from: pipe)
             hasLeft.store(true, ordering: .releasing)
         }
         harness.setSourceCaps(Self.caps)
@@ -296,7 +296,7 @@ import Testing
                 switch step {
                 case "leave":
                     guard let pipe else { continue }
-                    try NodeDoor.unsubscribe(kept, from: pipe)
+                    try NodeVTable.unsubscribe(kept, from: pipe)
                     kept.isOver.store(true, ordering: .releasing)
                 case "forget": watchers = []
                 case "stop":

@@ -22,7 +22,7 @@ import Testing
     ) throws -> Harness {
         let element = try #require(Element(factory: "rawdatapipe", name: "p"))
         for (property, text) in properties { try element.setProperty(property, parsing: text) }
-        try NodeDoor.attach(Receiver(onFrame: onFrame), memoryMode: nil, to: element)
+        try NodeVTable.attach(Receiver(onFrame: onFrame), memoryMode: nil, to: element)
         let harness = Harness(element, sink: "sink", source: nil)
         harness.setLive(false)
         return harness
@@ -200,7 +200,7 @@ import Testing
         try element.setProperty("max-frames", to: Int32(20))
         try element.setProperty("backpressure", parsing: "block")
         let channel = FrameChannel<OwnedVideoFrame>()
-        try NodeDoor.attach(MGVideoConsumer(channel), to: element)
+        try NodeVTable.attach(MGVideoConsumer(channel), to: element)
         let harness = Harness(element, sink: "sink", source: nil)
         harness.setLive(false)
         harness.setSourceCaps(Self.caps)

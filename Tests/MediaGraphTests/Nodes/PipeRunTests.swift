@@ -29,7 +29,7 @@ import Testing
     func livenessAskedAgain() throws {
         let element = try #require(Element(factory: "rawdatapipe"))
         let thread = Mutex<UInt>(0)
-        try NodeDoor.attach(
+        try NodeVTable.attach(
             Receiver(onFrame: { _ in thread.withLock { $0 = currentThread() } }), memoryMode: nil, to: element)
         let harness = Harness(element, sink: "sink", source: nil)
         let knows = Atomic<Bool>(false)
@@ -53,7 +53,7 @@ import Testing
                 """)
         let pipe = try #require(pipeline.element(named: "p"))
         let channel = FrameChannel<OwnedVideoFrame>()
-        try NodeDoor.attach(MGVideoConsumer(channel), to: pipe)
+        try NodeVTable.attach(MGVideoConsumer(channel), to: pipe)
         pipeline.setState(.playing)
         #expect(waitUntil { channel.count == maxFrames })
         for _ in 0..<5 {
@@ -72,7 +72,7 @@ import Testing
             let pipeline = try Pipeline(parsing: "videotestsrc ! rawdatapipe name=p handler=count")
             pipeline.setState(state)
             #expect(throws: MediaGraphError.alreadyInUse(.init("p", expected: "one handler", actual: "a second"))) {
-                try NodeDoor.attach(Receiver(), memoryMode: nil, to: try #require(pipeline.element(named: "p")))
+                try NodeVTable.attach(Receiver(), memoryMode: nil, to: try #require(pipeline.element(named: "p")))
             }
             pipeline.setState(.null)
         }
@@ -98,7 +98,7 @@ import Testing
         let pipeline = try Pipeline(parsing: text)
         let pipe = try #require(pipeline.element(named: "p"))
         let recorder = Recorder()
-        try NodeDoor.attach(recorder, memoryMode: nil, to: pipe)
+        try NodeVTable.attach(recorder, memoryMode: nil, to: pipe)
         let hasEnded = Atomic<Bool>(false)
         pipeline.onMessage { if case .endOfStream = $0.kind { hasEnded.store(true, ordering: .relaxed) } }
         #expect(pipe.setState(.ready) == .success)
@@ -120,7 +120,7 @@ import Testing
             for _ in 0..<20 {
                 let pipeline = try Pipeline(parsing: text)
                 let isHeld = BlockingMonitor(true)
-                try NodeDoor.attach(
+                try NodeVTable.attach(
                     Receiver(onFrame: { _ in _ = isHeld.wait { $0 ? nil : true } }), memoryMode: nil,
                     to: try #require(pipeline.element(named: "p")))
                 pipeline.setState(.paused)
@@ -144,7 +144,7 @@ import Testing
             let (isHeld, isUnderWay, goesOn) = (BlockingMonitor(true), BlockingMonitor(false), BlockingMonitor(false))
             let seen = Atomic<Int>(0)
             let frames = Log<Bool>()
-            try NodeDoor.attach(
+            try NodeVTable.attach(
                 Receiver(onFrame: { _ in
                     _ = isHeld.wait { $0 ? nil : true }
                     frames.add(true)
@@ -194,7 +194,7 @@ import Testing
             parsing: "videotestsrc ! video/x-raw,width=16,height=16 ! rawdatapipe name=p backpressure=block")
         let pipe = try #require(pipeline.element(named: "p"))
         let channel = FrameChannel<OwnedVideoFrame>()
-        try NodeDoor.attach(MGVideoConsumer(channel), to: pipe)
+        try NodeVTable.attach(MGVideoConsumer(channel), to: pipe)
         pipeline.setState(.playing)
         #expect(waitUntil { channel.count >= 2 })
         usleep(20_000)
@@ -253,7 +253,7 @@ import Testing
     @Test("RP-7 memory-mode=heap that is set after a handler which borrows its frames ends the run with the reason")
     func memoryMode() throws {
         let pipe = try #require(Element(factory: "rawdatapipe"))
-        try NodeDoor.attach(Receiver(), memoryMode: .stack, to: pipe)
+        try NodeVTable.attach(Receiver(), memoryMode: .stack, to: pipe)
         try pipe.setProperty("memory-mode", parsing: "heap")
         #expect(pipe.setState(.paused) == .failure)
         pipe.setState(.null)
@@ -270,7 +270,7 @@ import Testing
             try element.setProperty("backpressure", parsing: "drop-old")
             // Nobody advances the harness's clock.
             try element.setProperty("sync", parsing: "false")
-            try NodeDoor.attach(recorder, memoryMode: nil, to: element)
+            try NodeVTable.attach(recorder, memoryMode: nil, to: element)
             let bus = gst_bus_new()!
             let raw = element.raw.assumingMemoryBound(to: GstElement.self)
             gst_element_set_bus(raw, bus)

@@ -12,7 +12,7 @@ import Testing
     private func harness(_ body: (@Sendable (inout VideoFrame) throws -> Verdict)?) throws -> Harness {
         try Nodes.register()
         let element = try #require(Element(factory: "preprocessor"))
-        if let body { try NodeDoor.attach(Closure(body: body), to: element) }
+        if let body { try NodeVTable.attach(Closure(body: body), to: element) }
         return Harness(element, sink: "sink", source: "src")
     }
 

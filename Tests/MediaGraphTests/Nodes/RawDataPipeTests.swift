@@ -111,7 +111,7 @@ import Testing
     func capsChange() throws {
         let seen = Log<[Int]>()
         let harness = try harness { element in
-            try NodeDoor.attach(
+            try NodeVTable.attach(
                 Consumer(onFrame: { seen.add([$0.width, $0.height, try $0.plane(.y).stride]) }), memoryMode: nil,
                 to: element)
         }
@@ -369,7 +369,7 @@ import Testing
     func events() throws {
         let calls = Log<String>()
         let harness = try harness { element in
-            try NodeDoor.attach(
+            try NodeVTable.attach(
                 Consumer(
                     onStatus: { calls.add($0 ? "on" : "off") }, onFinish: { calls.add("finish") },
                     onFrame: { calls.add("frame \($0.presentationTimestamp?.nanoseconds ?? 0)") }),

@@ -123,7 +123,7 @@ import Testing
             )
             let source = RecordingSource()
             let element = try #require(pipeline.element(named: "src"))
-            try NodeDoor.attach(source, to: element)
+            try NodeVTable.attach(source, to: element)
             pipeline.onMessage { _ in }
             pipeline.setState(.ready)
             let sender = source.sender

@@ -53,7 +53,7 @@ import Testing
                 videotestsrc is-live=true ! video/x-raw,width=32,height=32,framerate=100/1 !
                 rawdatapipe name=p backpressure=\(policy)
                 """)
-        try NodeDoor.attach(Slow(), memoryMode: nil, to: try #require(pipeline.element(named: "p")))
+        try NodeVTable.attach(Slow(), memoryMode: nil, to: try #require(pipeline.element(named: "p")))
         #expect(survives(pipeline, cycles: 300))
     }
 
@@ -61,7 +61,7 @@ import Testing
     func blockingPipe() throws {
         let pipeline = try Pipeline(
             parsing: "videotestsrc ! video/x-raw,width=16,height=16 ! rawdatapipe name=p backpressure=block")
-        try NodeDoor.attach(
+        try NodeVTable.attach(
             MGVideoConsumer(FrameChannel<OwnedVideoFrame>()), to: try #require(pipeline.element(named: "p")))
         #expect(survives(pipeline, cycles: 100))
     }
@@ -157,7 +157,7 @@ import Testing
             }
             func finish() { log.add("finish") }
         }
-        try NodeDoor.attach(Logging(log: log), memoryMode: nil, to: element)
+        try NodeVTable.attach(Logging(log: log), memoryMode: nil, to: element)
         let harness = Harness(element, sink: "sink", source: nil)
         harness.setLive(false)
         harness.setSourceCaps("video/x-raw,format=I420,width=16,height=4,framerate=30/1")
@@ -220,7 +220,7 @@ import Testing
     func latencyFromTheBus() throws {
         let pipeline = try Pipeline(parsing: "videosource name=s ! rawdatapipe name=p")
         let source = RecordingSource()
-        try NodeDoor.attach(source, to: try #require(pipeline.element(named: "s")))
+        try NodeVTable.attach(source, to: try #require(pipeline.element(named: "s")))
         pipeline.onMessage { if case .latency = $0.kind { _ = pipeline.latency } }
         pipeline.setState(.playing)
         try sendNow(

@@ -20,7 +20,7 @@ import Testing
     ) throws -> Harness {
         let element = try #require(Element(factory: "videosource"))
         for (name, value) in settings { try element.setProperty(name, parsing: value) }
-        try NodeDoor.attach(source, to: element)
+        try NodeVTable.attach(source, to: element)
         let harness = Harness(element, sink: nil, source: "src")
         harness.play()
         return harness

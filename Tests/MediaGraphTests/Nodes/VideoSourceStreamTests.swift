@@ -170,7 +170,7 @@ import Testing
         let element = try #require(Element(factory: "videosource"))
         try element.setProperty("num-buffers", to: Int32(2))
         let source = RecordingSource()
-        try NodeDoor.attach(source, to: element)
+        try NodeVTable.attach(source, to: element)
         let harness = Harness(element, sink: nil, source: "src")
         harness.play()
         for cycle in 1...2 {
@@ -195,7 +195,7 @@ import Testing
         let element = try #require(Element(factory: "videosource"))
         try element.setProperty("pace", parsing: "fast")
         let source = RecordingSource()
-        try NodeDoor.attach(source, to: element)
+        try NodeVTable.attach(source, to: element)
         let harness = Harness(element, sink: nil, source: "src")
         harness.play()
         try send(source)
@@ -211,7 +211,7 @@ import Testing
     @Test("EL-2 seeks are refused: the source is live")
     func seek() throws {
         let element = try #require(Element(factory: "videosource"))
-        try NodeDoor.attach(RecordingSource(), to: element)
+        try NodeVTable.attach(RecordingSource(), to: element)
         let harness = Harness(element, sink: nil, source: "src")
         harness.play()
         #expect(!harness.seekUpstream(to: .zero))
@@ -274,7 +274,7 @@ import Testing
                 """)
         let element = try #require(pipeline.element(named: "src"))
         let source = RecordingSource()
-        try NodeDoor.attach(source, to: element)
+        try NodeVTable.attach(source, to: element)
         pipeline.setState(.playing)
         let isRefused = waitUntil {
             do {

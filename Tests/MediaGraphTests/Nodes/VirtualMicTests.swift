@@ -74,8 +74,8 @@ import Testing
         }
         let mic = try MicHarness(["pace": "fast", "buffer-time": "2000000"], plays: false)
         let element = mic.harness.element
-        try NodeDoor.detach(MGAudioSource.self, from: element)
-        try NodeDoor.attach(TaskMic(), to: element)
+        try NodeVTable.detach(MGAudioSource.self, from: element)
+        try NodeVTable.attach(TaskMic(), to: element)
         mic.harness.play()
         let sent: [Int16] = (0..<200).flatMap { (index: Int16) in [Int16](repeating: index, count: 48) }
         #expect(mic.pullToEnd().samples == sent)
@@ -86,13 +86,13 @@ import Testing
         let mic = try MicHarness()
         let element = mic.harness.element
         func attach() -> MediaGraphError.Code? {
-            mic.error { () throws(MediaGraphError) in try NodeDoor.attach(RecordingMic(), to: element) }?.code
+            mic.error { () throws(MediaGraphError) in try NodeVTable.attach(RecordingMic(), to: element) }?.code
         }
         #expect(attach() == .lockedWhileRunning)
         element.setState(.null)
         #expect(attach() == .alreadyInUse)
         #expect(throws: PropertyError.self) { try element.setProperty("handler", parsing: "tone") }
-        try NodeDoor.detach(MGAudioSource.self, from: element)
+        try NodeVTable.detach(MGAudioSource.self, from: element)
         #expect(attach() == nil)
     }
 

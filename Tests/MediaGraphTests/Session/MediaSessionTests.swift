@@ -326,7 +326,7 @@ import Testing
             let pad = try #require(session.requestPad("video_bob"))
             let pipe = try #require(Element(factory: "rawdatapipe"))
             let log = Log<String>()
-            try NodeDoor.attach(Recorder(log: log), memoryMode: nil, to: pipe)
+            try NodeVTable.attach(Recorder(log: log), memoryMode: nil, to: pipe)
             pipeline.add(pipe)
             pipe.syncState()
             #expect(pad.link(to: try #require(pipe.staticPad("sink"))))
@@ -357,7 +357,7 @@ import Testing
         for _ in 0..<5 { try Self.send(source) }
         let pipe = try #require(Element(factory: "rawdatapipe"))
         let log = Log<String>()
-        try NodeDoor.attach(Recorder(log: log), memoryMode: nil, to: pipe)
+        try NodeVTable.attach(Recorder(log: log), memoryMode: nil, to: pipe)
         pipeline.add(pipe)
         pipe.syncState()
         #expect(pad.link(to: try #require(pipe.staticPad("sink"))))

@@ -50,7 +50,7 @@ final class SpeakerRoom {
         try speaker.setProperty("max-frames", to: Int32(100_000))
         // The harnesses take it for theirs.
         speaker.setClock(clock.clock)
-        try NodeDoor.attach(MGAudioConsumer(NoteTaker(notes: notes), name: "notes"), to: speaker)
+        try NodeVTable.attach(MGAudioConsumer(NoteTaker(notes: notes), name: "notes"), to: speaker)
         join(first, live: live)
     }
 

@@ -26,7 +26,7 @@ final class MicHarness {
         try Nodes.register()
         let element = try #require(Element(factory: "virtualmic"))
         for (name, value) in settings { try element.setProperty(name, parsing: value) }
-        if let source { try NodeDoor.attach(source, to: element) }
+        if let source { try NodeVTable.attach(source, to: element) }
         microphone = source
         harness = Harness(element, sink: nil, source: "src")
         if let sinkCaps { harness.setSinkCaps(sinkCaps) }

@@ -45,7 +45,7 @@ enum ObserverHarness {
         _ observer: MGFrameObserver, _ format: VideoFormat, _ width: Int, _ height: Int
     ) throws -> Harness {
         let element = try element(observer.edits == 0 ? .readOnly : .readWrite)
-        try NodeDoor.attach(observer, to: element)
+        try NodeVTable.attach(observer, to: element)
         return make(element, format, width, height)
     }
 

@@ -1,7 +1,7 @@
 import MediaGraphDescription
 
-/// Checks of handlers and files, whichever node has them.
-package enum ElementChecks {
+/// Checks of handlers, files and host names, which several elements have.
+package enum SharedChecks {
     package static func all(
         isBeforeRun: Bool, isComplete: Bool, besides files: [FileUse]
     ) -> [any DescriptionCheck] {

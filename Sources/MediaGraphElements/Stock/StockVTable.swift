@@ -3,23 +3,23 @@ import CMediaGraphABI
 import GStreamer
 import MediaGraphCore
 
-/// The door of a stock element that was looked up as a node: what is behind it isn't the element's own, so the element says
-/// where that is.
-enum StockDoor {
+/// The vtable of a stock element that was looked up as a node. The node is a separate object, to which a second qdata entry
+/// of the element points.
+enum StockVTable {
     private static let quark = g_quark_from_string("mediagraph-stock-node")
 
     /// `node` must call `close` before it goes.
-    static func open(_ door: DoorConstant, to node: AnyObject, on element: Element) {
+    static func open(_ vtable: VTableConstant, to node: AnyObject, on element: Element) {
         g_object_set_qdata(object(element.raw), quark, Unmanaged.passUnretained(node).toOpaque())
-        NodeDoor.install(door.pointer, on: ElementInstance(element.raw))
+        NodeVTable.install(vtable.pointer, on: ElementInstance(element.raw))
     }
 
     static func close(on element: Element) {
-        NodeDoor.remove(from: ElementInstance(element.raw))
+        NodeVTable.remove(from: ElementInstance(element.raw))
         g_object_set_qdata(object(element.raw), quark, nil)
     }
 
-    /// Runs `body` with the node, for a function of its door. Answers 1, or 0 with the error stored.
+    /// Runs `body` with the node, for a function of its vtable. Answers 1, or 0 with the error stored.
     static func answer<Node: AnyObject>(
         _ element: UnsafeMutablePointer<GstElement>?, _ error: UnsafeMutablePointer<MGError>?, as: Node.Type,
         _ body: (Node) throws(MediaGraphError) -> Void

@@ -2,22 +2,22 @@ import CGStreamer
 import CMediaGraphABI
 import GStreamer
 
-/// How a Swift face reaches a node's element, which may belong to another copy of the code: a C structure on the element.
-package enum NodeDoor {
+/// A node's vtable: C functions on its element, through which Swift calls a node of this or another copy of the code.
+package enum NodeVTable {
     private static let quark = g_quark_from_string("mediagraph-door")
 
     // MARK: The node's side
 
-    /// A door's structure, made once for each kind of node; `fill` sets the functions that the node has.
-    package static func make(_ fill: (inout MGNodeDoor) -> Void) -> DoorConstant {
-        let door = UnsafeMutablePointer<MGNodeDoor>.allocate(capacity: 1)
-        door.initialize(to: MGNodeDoor())
-        door.pointee.abi_version = MEDIAGRAPH_ABI_VERSION
-        fill(&door.pointee)
-        return DoorConstant(pointer: UnsafePointer(door))
+    /// A vtable's structure, made once for each kind of node; `fill` sets the functions that the node has.
+    package static func make(_ fill: (inout MGNodeVTable) -> Void) -> VTableConstant {
+        let vtable = UnsafeMutablePointer<MGNodeVTable>.allocate(capacity: 1)
+        vtable.initialize(to: MGNodeVTable())
+        vtable.pointee.abi_version = MEDIAGRAPH_ABI_VERSION
+        fill(&vtable.pointee)
+        return VTableConstant(pointer: UnsafePointer(vtable))
     }
 
-    /// Runs `body` with the node, for a function of its door. Answers 1, or 0 with the error stored.
+    /// Runs `body` with the node, for a function of its vtable. Answers 1, or 0 with the error stored.
     package static func answer<Node: ElementImplementation>(
         _ element: UnsafeMutablePointer<GstElement>?, _ error: UnsafeMutablePointer<MGError>?, as: Node.Type,
         _ body: (Node) throws(MediaGraphError) -> Void
@@ -31,11 +31,11 @@ package enum NodeDoor {
         }
     }
 
-    /// Puts a door on an element; `door` is a constant.
-    package static func install(_ door: UnsafePointer<MGNodeDoor>, on instance: ElementInstance) {
+    /// Puts a vtable on an element; `vtable` is a constant.
+    package static func install(_ vtable: UnsafePointer<MGNodeVTable>, on instance: ElementInstance) {
         g_object_set_qdata(
             UnsafeMutableRawPointer(instance.element).assumingMemoryBound(to: GObject.self), quark,
-            UnsafeMutableRawPointer(mutating: door))
+            UnsafeMutableRawPointer(mutating: vtable))
     }
 
     package static func remove(from instance: ElementInstance) {
@@ -45,19 +45,20 @@ package enum NodeDoor {
 
     // MARK: The other side
 
-    /// The door of an element; throws when it is no node, or one of another version.
-    private static func door(of element: Element) throws(MediaGraphError) -> MGNodeDoor {
+    /// The vtable of an element; throws when it is no node, or one of another version.
+    private static func vtable(of element: Element) throws(MediaGraphError) -> MGNodeVTable {
         guard let raw = g_object_get_qdata(element.raw.assumingMemoryBound(to: GObject.self), quark) else {
             throw .wrongUsage(
                 .init(element.name, expected: "a MediaGraph node", actual: element.factoryName ?? element.typeName))
         }
-        let door = raw.assumingMemoryBound(to: MGNodeDoor.self)
-        guard door.pointee.abi_version == MEDIAGRAPH_ABI_VERSION else {
+        let vtable = raw.assumingMemoryBound(to: MGNodeVTable.self)
+        guard vtable.pointee.abi_version == MEDIAGRAPH_ABI_VERSION else {
             throw .unsupported(
                 .init(
-                    element.name, expected: "ABI \(MEDIAGRAPH_ABI_VERSION)", actual: "ABI \(door.pointee.abi_version)"))
+                    element.name, expected: "ABI \(MEDIAGRAPH_ABI_VERSION)", actual: "ABI \(vtable.pointee.abi_version)"
+                ))
         }
-        return door.pointee
+        return vtable.pointee
     }
 
     private static func notThisKind(_ element: Element, _ expected: String) -> MediaGraphError {
@@ -69,7 +70,7 @@ package enum NodeDoor {
     package static func set<Structure: HandlerStructure>(
         _ structure: UnsafePointer<Structure>?, on element: Element
     ) throws(MediaGraphError) {
-        guard let set = Structure.setter(in: try door(of: element)) else {
+        guard let set = Structure.setter(in: try vtable(of: element)) else {
             throw notThisKind(element, Structure.nodes)
         }
         try MediaGraphError.check { set(element.element, structure, $0) }
@@ -121,7 +122,7 @@ package enum NodeDoor {
     ) throws(MediaGraphError) {
         var receiver = receiver
         do throws(MediaGraphError) {
-            guard let subscribe = try door(of: element).subscribe else { throw notThisKind(element, "rawdatapipe") }
+            guard let subscribe = try vtable(of: element).subscribe else { throw notThisKind(element, "rawdatapipe") }
             try MediaGraphError.check { subscribe(element.element, &receiver, resolution.rawValue, $0) }
         } catch {
             receiver.destroy(receiver.context)
@@ -137,20 +138,20 @@ package enum NodeDoor {
 
     /// A delegate or a channel.
     package static func unsubscribe(_ receiver: AnyObject, from element: Element) throws(MediaGraphError) {
-        guard let unsubscribe = try door(of: element).unsubscribe else { throw notThisKind(element, "rawdatapipe") }
+        guard let unsubscribe = try vtable(of: element).unsubscribe else { throw notThisKind(element, "rawdatapipe") }
         try MediaGraphError.check { unsubscribe(element.element, Unmanaged.passUnretained(receiver).toOpaque(), $0) }
     }
 
     // MARK: Frame observers
 
-    /// Nothing for an element that is no frame observer.
+    /// Makes a frame observer's node ask for the observer's preference again. Does nothing for any other element.
     static func observerChanged(_ element: Element) {
-        guard let door = try? door(of: element), let changed = door.observer_changed else { return }
+        guard let vtable = try? vtable(of: element), let changed = vtable.observer_changed else { return }
         changed(element.element)
     }
 }
 
 /// `@unchecked Sendable`: points to a structure that is never written again and never freed.
-package struct DoorConstant: @unchecked Sendable {
-    package let pointer: UnsafePointer<MGNodeDoor>
+package struct VTableConstant: @unchecked Sendable {
+    package let pointer: UnsafePointer<MGNodeVTable>
 }
