@@ -102,7 +102,7 @@ private final class CountingChain {
     }
 
     /// Returns false, and does nothing, for pads whose buffers don't come through chain functions (source pads, and sinks that
-    /// may pull), whose functions have data of their own, and that are active: data may flow through them now.
+    /// may pull), for pads whose functions have data of their own, and for active pads, through which data may flow now.
     static func put(_ counter: BufferCounter, before pad: UnsafeMutablePointer<GstPad>) -> Bool {
         guard let chain = pad.pointee.chainfunc, let list = pad.pointee.chainlistfunc, pad.pointee.chaindata == nil,
             pad.pointee.chainlistdata == nil, pad.pointee.mode == GST_PAD_MODE_NONE, !mayPull(pad)
