@@ -15,7 +15,7 @@
 // `destroy` (or `release`) is called once, when nothing will be called with it any more. A function with an MGError answers
 // 0, and fills it, when it fails, but for `process`, `frame` and `end`, which answer MG_FAILED.
 
-#define MEDIAGRAPH_ABI_VERSION 5u
+#define MEDIAGRAPH_ABI_VERSION 6u
 
 typedef struct {
     int32_t code;  // MediaGraphError.Code; 0: none
@@ -167,7 +167,8 @@ typedef struct {
     int64_t length;
     int32_t width, height;
     int32_t rotation;  // degrees clockwise
-    int32_t format;    // FrameFormat.code
+    GstVideoFormat format;
+    GstVideoColorRange range;  // 0_255 or 16_235
     int32_t rate_numerator, rate_denominator;      // 0/1: variable
     int32_t aspect_numerator, aspect_denominator;  // of a pixel
     uint64_t timestamp;  // running time in nanoseconds, or GST_CLOCK_TIME_NONE: taken on arrival

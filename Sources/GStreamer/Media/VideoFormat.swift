@@ -17,6 +17,7 @@ public enum VideoFormat: String, Sendable, CaseIterable, Hashable {
     /// The format's name in caps.
     public var gstreamerName: String { rawValue }
 
+    @inlinable
     package var raw: GstVideoFormat {
         switch self {
         case .i420: GST_VIDEO_FORMAT_I420

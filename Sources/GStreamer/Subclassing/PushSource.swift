@@ -120,18 +120,6 @@ open class PushSource: ElementImplementation, ParentClass, @unchecked Sendable {
         super.init(instance: instance)
         gst_base_src_set_live(source, 1)
         gst_base_src_set_format(source, GST_FORMAT_TIME)
-        watchEndOfStream()
-    }
-
-    private func watchEndOfStream() {
-        gst_pad_add_probe(
-            source.pointee.srcpad, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM,
-            { _, info, element in
-                if gst_pad_probe_info_get_event(info)?.pointee.type == GST_EVENT_EOS {
-                    PushSource.of(element!.assumingMemoryBound(to: GstBaseSrc.self)).streamEnded()
-                }
-                return GST_PAD_PROBE_OK
-            }, UnsafeMutableRawPointer(source), nil)
     }
 
     private var source: UnsafeMutablePointer<GstBaseSrc> {
@@ -146,9 +134,6 @@ open class PushSource: ElementImplementation, ParentClass, @unchecked Sendable {
 
     /// The last of `num-buffers` has gone, and EOS follows. On the streaming thread.
     open func lastBufferSent() {}
-
-    /// EOS leaves the element: because `create` said so, or because downstream takes nothing more. On the streaming thread.
-    open func streamEnded() {}
 
     /// `create` must return `flushing` at once, and until `unlockStop`: a flush, or the end of data flow. Any thread.
     open func unlock() {}

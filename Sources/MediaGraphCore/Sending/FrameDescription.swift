@@ -1,3 +1,5 @@
+import CGStreamer
+import CMediaGraphABI
 import GStreamer
 
 /// A size and a rate of video.
@@ -38,14 +40,10 @@ public struct FrameFormat: Sendable, Hashable {
     /// Limited-range I420: what cameras and video files have.
     public static let i420Limited = FrameFormat(.i420, range: .limited)
 
-    /// What crosses between copies of the code.
-    var code: Int32 {
-        Int32(VideoFormat.allCases.firstIndex(of: pixelFormat)!) * 2 + (range == .limited ? 1 : 0)
-    }
-
-    package init?(code: Int32) {
-        guard code >= 0, Int(code / 2) < VideoFormat.allCases.count else { return nil }
-        self.init(VideoFormat.allCases[Int(code / 2)], range: code % 2 == 1 ? .limited : .full)
+    /// `nil` for a pixel format that no handler is given.
+    package init?(_ frame: MGOutgoingFrame) {
+        guard let pixelFormat = VideoFormat(frame.format) else { return nil }
+        self.init(pixelFormat, range: frame.range == GST_VIDEO_COLOR_RANGE_16_235 ? .limited : .full)
     }
 }
 

@@ -1,3 +1,4 @@
+import CGStreamer
 import CMediaGraphABI
 import GStreamer
 
@@ -88,7 +89,8 @@ extension MGOutgoingFrame {
     init(_ frame: FrameDescription) {
         self.init(
             data: nil, length: 0, width: Int32(clamping: frame.width), height: Int32(clamping: frame.height),
-            rotation: frame.rotation.rawValue, format: frame.format.code,
+            rotation: frame.rotation.rawValue, format: frame.format.pixelFormat.raw,
+            range: frame.format.range == .limited ? GST_VIDEO_COLOR_RANGE_16_235 : GST_VIDEO_COLOR_RANGE_0_255,
             rate_numerator: frame.framesPerSecond?.numerator ?? 0,
             rate_denominator: frame.framesPerSecond?.denominator ?? 1,
             aspect_numerator: frame.pixelAspectRatio.numerator, aspect_denominator: frame.pixelAspectRatio.denominator,

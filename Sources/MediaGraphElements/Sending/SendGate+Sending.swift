@@ -13,12 +13,11 @@ extension SendGate {
         var isOverWhileWaiting = false
         do throws(MediaGraphError) {
             let (format, timeout) = try admit(outgoing)
-            let payload = try format.payload(outgoing, marks)
+            let payload = try (consume format).payload(outgoing, marks)
             let time = SendTime(outgoing.pointee.timestamp, arrival: { runningTime })
-            let limit = interrupted == nil ? timeout.map { Int64($0.nanoseconds / 1000) } : nil
             var hasWaited = false
-            let offer = monitor.wait(timeout: limit) { state -> SendOffer<Payload>? in
-                let offer = state.offer(payload, time, suspends: false)
+            let offer = wait(upTo: interrupted == nil ? timeout : nil) { state -> SendOffer<Payload>? in
+                let offer = isRefused ? .closed : state.offer(payload, time, suspends: false)
                 if case .full = offer, state.queue.waits {
                     hasWaited = true
                     return interrupted?() == true ? offer : nil
@@ -26,7 +25,7 @@ extension SendGate {
                 if case .closed = offer { isOverWhileWaiting = hasWaited }
                 return offer
             }
-            try settle(offer ?? .full, payload, timeout)
+            if case .accepted? = offer {} else { try settle(offer ?? .full, payload, timeout) }
         } catch {
             if !isOverWhileWaiting { statistics.countRefusal() }
             throw error
@@ -44,9 +43,9 @@ extension SendGate {
                 ($0.queue.isOpen, $0.format, $0.settings.blockTimeout)
             }
             // Nearly every one is like the one before.
-            if isOpen, let format, format.accepts(outgoing) { return (format, timeout) }
+            if isOpen, !isRefused, let format, format.accepts(outgoing) { return (format, timeout) }
             let new = try Payload.Format(outgoing.pointee, rules)
-            guard isOpen else { throw closedError }
+            guard isOpen, !isRefused else { throw closedError }
             return (new, timeout)
         } catch {
             outgoing.pointee.giveBack()
@@ -65,8 +64,6 @@ extension SendGate {
         case .dropped(let lost):
             lost.discard()
             statistics.countDrop()
-            // A stream that has ended takes nothing: the next sender is told.
-            if refusal != nil { failed() }
         case .closed:
             payload.discard()
             throw closedError
@@ -88,9 +85,6 @@ extension SendGate {
         endedError
             ?? .wrongUsage(.init(Payload.act, actual: "only possible between startSend and stopSend"))
     }
-
-    /// Why no buffer will be taken any more, where that is so.
-    private var refusal: FlowReturn? { owner.element?.staticPad("src")?.refusal }
 
     private var endedError: MediaGraphError? {
         refusal.map { refusal in
@@ -117,10 +111,11 @@ extension SendGate {
     ) throws(MediaGraphError) -> UInt64? {
         do throws(MediaGraphError) {
             let (format, timeout) = try admit(outgoing)
-            let payload = try format.payload(outgoing, marks)
+            let payload = try (consume format).payload(outgoing, marks)
             let time = SendTime(outgoing.pointee.timestamp, arrival: { runningTime })
             let (offer, ticket) = monitor.withLock { state -> (SendOffer<Payload>, UInt64?) in
-                let offer = state.waiting.isEmpty ? state.offer(payload, time, suspends: true) : .full
+                let offer =
+                    isRefused ? .closed : state.waiting.isEmpty ? state.offer(payload, time, suspends: true) : .full
                 guard case .full = offer, state.queue.isOpen, state.queue.waits else { return (offer, nil) }
                 state.nextTicket += 1
                 state.waiting.append(
@@ -128,7 +123,7 @@ extension SendGate {
                 return (offer, state.nextTicket)
             }
             if let ticket {
-                if let timeout { expire(ticket, after: timeout) }
+                if let timeout { expire(ticket, after: timeout) } else { watch(ticket) }
                 return ticket
             }
             try settle(offer, payload, timeout)
@@ -153,6 +148,14 @@ extension SendGate {
         Timer.run(after: timeout) { [self] in
             guard let send = monitor.withLock(wakes: false, { $0.takeWaiting(ticket) }) else { return }
             complete(send, fullError(timeout))
+        }
+    }
+
+    /// For a send that waits as long as it takes.
+    private func watch(_ ticket: UInt64) {
+        Timer.run(after: Self.lookInterval) { [self] in
+            guard monitor.withLock(wakes: false, { $0.isWaiting(ticket) }) else { return }
+            if isRefused { failed() } else { watch(ticket) }
         }
     }
 
@@ -197,9 +200,6 @@ extension SendGate {
             })
         alarm.cancel()
     }
-
-    /// EOS has left the node. Where nobody asked for it, downstream has ended the stream.
-    func streamEnded() { if !hasEnded { failed() } }
 
     @discardableResult
     func end(_ ending: SendQueue<Payload>.Ending, inAnyState: Bool = false) -> Bool {

@@ -41,6 +41,8 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
     }
 
     let monitor = BlockingMonitor(State())
+    /// Says when downstream has ended the stream; `nil` for an element without a source pad.
+    private let pad: Pad?
     /// Counts how often the streaming thread leaves the node and returns; odd while the thread is downstream. The queue
     /// can't tell: the thread also carries buffers that never were in the queue, such as silence.
     private let crossings = Atomic<UInt64>(0)
@@ -48,10 +50,11 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
 
     init(owner: WeakElement, marks: Payload.Marks, startsEarly: Bool = false) {
         self.marks = marks
+        pad = owner.element?.staticPad("src")
         super.init(owner: owner, startsEarly: startsEarly)
     }
 
-    override var isOpen: Bool { monitor.withLock(wakes: false) { $0.queue.isOpen } }
+    override var isOpen: Bool { !isRefused && monitor.withLock(wakes: false) { $0.queue.isOpen } }
     override var pace: Pace { monitor.withLock(wakes: false) { $0.settings.pace } }
     override var stopTimeout: ClockTime { monitor.withLock(wakes: false) { $0.settings.stopTimeout } }
     override var level: Int { monitor.withLock(wakes: false) { $0.queue.level } }
@@ -230,16 +233,39 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
     /// Waits while frames would be refused because sending hasn't begun, or has been stopped. False when it never will, or by
     /// `interrupted`, which is asked at each `wake`.
     func waitUntilOpen(_ interrupted: () -> Bool) -> Bool {
-        monitor.wait { state -> Bool? in
+        wait { state -> Bool? in
+            if isRefused { return false }
             if state.queue.isOpen { return true }
             return interrupted() || state.queue.hasEnded || state.queue.phase == .uninitialized ? false : nil
         } ?? false
     }
 
+    /// EOS or an error of downstream's has gone through the pad: nothing more will be taken until a flush.
+    @inline(__always)
+    var isRefused: Bool { pad?.hasEnded == true }
+
+    /// Why no buffer will be taken any more, where that is so.
+    var refusal: FlowReturn? { pad?.refusal }
+
+    /// How often those who wait look whether downstream has ended the stream. Nothing wakes them: the base class tells its subclass
+    /// nothing of it, and a probe on the pad costs each buffer 650 instructions.
+    static var lookInterval: ClockTime { .milliseconds(50) }
+
+    /// Waits until `body`, which runs under the lock, gives a value; `nil` when `timeout` has run out. Without one it waits as long
+    /// as it takes.
+    @inline(__always)
+    func wait<Result>(upTo timeout: ClockTime? = nil, _ body: (inout State) -> Result?) -> Result? {
+        let microseconds = Int64((timeout ?? Self.lookInterval).nanoseconds / 1000)
+        while true {
+            if let result = monitor.wait(timeout: microseconds, body) { return result }
+            if timeout != nil { return nil }
+        }
+    }
+
     func wake() { monitor.withLock { _ in } }
 
     /// Nothing will be taken any more.
-    var hasEnded: Bool { monitor.withLock(wakes: false) { $0.queue.hasEnded } }
+    var hasEnded: Bool { isRefused || monitor.withLock(wakes: false) { $0.queue.hasEnded } }
 
     /// How the stream ends, when `next` says that it does.
     var ending: SendQueue<Payload>.Ending? { monitor.withLock(wakes: false) { $0.queue.ending } }

@@ -50,7 +50,8 @@ protocol SentFormatDescription: AnyObject, Sendable {
     /// Whether `outgoing` has this format and complete data.
     func accepts(_ outgoing: UnsafePointer<Payload.Outgoing>) -> Bool
     /// Makes a payload that takes over the data of `outgoing`; copies the data only where it must.
-    func payload(_ outgoing: UnsafePointer<Payload.Outgoing>, _ marks: Payload.Marks) throws(MediaGraphError) -> Payload
+    consuming func payload(_ outgoing: UnsafePointer<Payload.Outgoing>, _ marks: Payload.Marks) throws(MediaGraphError)
+        -> Payload
     /// What was expected of a payload that came too soon.
     var pace: String { get }
 }

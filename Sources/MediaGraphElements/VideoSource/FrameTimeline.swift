@@ -10,6 +10,11 @@ struct FrameTimeline: SendTimeline {
 
     @inline(__always)
     mutating func stamp(_ frame: QueuedFrame, _ time: SendTime, _ pace: Pace) -> Bool {
+        // Given timestamps are left alone.
+        if case .given(let timestamp) = time, frame.isUnlimited {
+            frame.access.presentationTimestamp = timestamp
+            return true
+        }
         guard let timestamp = stamp(time, frame.format, pace) else { return false }
         frame.access.presentationTimestamp = timestamp
         return true
@@ -18,14 +23,7 @@ struct FrameTimeline: SendTimeline {
     mutating func force(_ frame: QueuedFrame, _ time: SendTime) { frame.access.presentationTimestamp = time.clockTime }
 
     /// `nil` when it comes too soon.
-    @inline(__always)
     mutating func stamp(_ time: SendTime, _ format: SentFormat, _ pace: Pace) -> ClockTime? {
-        // Given timestamps are left alone.
-        if format.maximumRate == nil, case .given(let timestamp) = time { return timestamp }
-        return stampSlowly(time, format, pace)
-    }
-
-    private mutating func stampSlowly(_ time: SendTime, _ format: SentFormat, _ pace: Pace) -> ClockTime? {
         if self.format !== format {
             // Another size at the same rate goes on where the last one was.
             if self.format?.nominalRate != format.nominalRate { even = format.nominalRate.map(EvenTimestamps.init) }

@@ -32,7 +32,7 @@ struct QueuedFrame: SentPayload {
     private let buffer: UnmanagedBuffer
     private let retained: Unmanaged<SentFormat>
 
-    init(_ buffer: consuming Buffer, _ format: SentFormat) {
+    init(_ buffer: consuming Buffer, _ format: consuming SentFormat) {
         self.buffer = UnmanagedBuffer(buffer)
         retained = .passRetained(format)
     }
@@ -43,6 +43,10 @@ struct QueuedFrame: SentPayload {
         guard let format else { return false }
         return retained.toOpaque() == Unmanaged.passUnretained(format).toOpaque()
     }
+
+    /// Whether its source has declared no rate for its size. Without a count of references.
+    @inline(__always)
+    var isUnlimited: Bool { retained._withUnsafeGuaranteedRef { $0.maximumRate == nil } }
 
     /// The buffer, until the frame is taken.
     var access: BufferAccess { buffer.access }

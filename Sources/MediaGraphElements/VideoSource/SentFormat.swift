@@ -6,7 +6,9 @@ import MediaGraphCore
 final class SentFormat: SentFormatDescription {
     typealias Payload = QueuedFrame
 
-    private let width, height, code: Int32
+    private let width, height: Int32
+    private let format: GstVideoFormat
+    private let range: GstVideoColorRange
     private let rate, aspect: Fraction
     private let packedLength: Int64
     private let duration: ClockTime?
@@ -30,7 +32,8 @@ final class SentFormat: SentFormatDescription {
 
     @inline(__always)
     func hasFormat(of frame: UnsafePointer<MGOutgoingFrame>) -> Bool {
-        frame.pointee.width == width && frame.pointee.height == height && frame.pointee.format == code
+        frame.pointee.width == width && frame.pointee.height == height && frame.pointee.format == format
+            && frame.pointee.range == range
             && frame.pointee.rate_numerator == rate.numerator && frame.pointee.rate_denominator == rate.denominator
             && frame.pointee.aspect_numerator == aspect.numerator
             && frame.pointee.aspect_denominator == aspect.denominator
@@ -40,7 +43,7 @@ final class SentFormat: SentFormatDescription {
     var pace: String { "at most \(maximumRate ?? Fraction(0, 1)) frames/s, as declared" }
 
     /// Around the buffer that was handed over; or one around memory that was, where GStreamer's layout allows it; else a copy.
-    func payload(
+    consuming func payload(
         _ frame: UnsafePointer<MGOutgoingFrame>, _ marks: FrameMarks
     ) throws(MediaGraphError) -> QueuedFrame {
         var buffer: Buffer?
@@ -77,9 +80,11 @@ final class SentFormat: SentFormatDescription {
             throw .invalidParameter(
                 .init("frame size", expected: "1×1 to 16384×16384", actual: "\(frame.width)×\(frame.height)"))
         }
-        guard let format = FrameFormat(code: frame.format) else {
+        guard let format = FrameFormat(frame) else {
             throw .invalidParameter(
-                .init("frame format", expected: "one of \(FrameCaps.formatNames)", actual: "\(frame.format)"))
+                .init(
+                    "frame format", expected: "one of \(FrameCaps.formatNames)",
+                    actual: "GstVideoFormat \(frame.format.rawValue)"))
         }
         guard Rotation(rawValue: frame.rotation) != nil else {
             throw .invalidParameter(.init("rotation", expected: "0, 90, 180 or 270", actual: "\(frame.rotation)"))
@@ -112,7 +117,7 @@ final class SentFormat: SentFormatDescription {
         }
         rate = Fraction(frame.rate_numerator, frame.rate_denominator)
         aspect = Fraction(frame.aspect_numerator, frame.aspect_denominator)
-        (self.width, self.height, code) = (frame.width, frame.height, frame.format)
+        (self.width, self.height, self.format, range) = (frame.width, frame.height, frame.format, frame.range)
         let rates = Set(fitting.map(\.framesPerSecond).filter { $0.value > 0 })
         // A frame that names no rate has the one that was declared for its size, in its caps too.
         let stated = rate.numerator == 0 && rates.count == 1 ? rates.first! : rate

@@ -149,7 +149,6 @@ final class VideoSourceElement: PushSource, ConfigurableElement, NodeTraits, @un
 
     override func unlock() { gate.flush() }
     override func unlockStop() { gate.resume() }
-    override func streamEnded() { gate.streamEnded() }
     override func latencyDecided(_ latency: ClockTime) { gate.latencyDecided(latency) }
     override func downstreamReconfigured() { gate.downstreamReconfigured() }
 

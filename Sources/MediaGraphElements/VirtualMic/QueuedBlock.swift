@@ -30,7 +30,7 @@ struct QueuedBlock: SentPayload {
     /// Its timestamp is its sender's, rather than when it came.
     let isGiven: Bool
 
-    init(_ buffer: consuming Buffer, _ format: SentAudioFormat, isGiven: Bool) {
+    init(_ buffer: consuming Buffer, _ format: consuming SentAudioFormat, isGiven: Bool) {
         weight = Int(format.info.duration(ofFrames: buffer.access.size / format.info.bytesPerFrame).nanoseconds)
         self.buffer = UnmanagedBuffer(buffer)
         retained = .passRetained(format)
@@ -128,7 +128,9 @@ final class SentAudioFormat: SentFormatDescription {
     var pace: String { "" }
 
     /// Around the buffer or the memory that was handed over, or a copy.
-    func payload(_ audio: UnsafePointer<MGOutgoingAudio>, _ marks: Void) throws(MediaGraphError) -> QueuedBlock {
+    consuming func payload(_ audio: UnsafePointer<MGOutgoingAudio>, _ marks: Void) throws(MediaGraphError)
+        -> QueuedBlock
+    {
         var buffer: Buffer?
         if let own = audio.pointee.buffer {
             buffer = Buffer(taking: own).writable()

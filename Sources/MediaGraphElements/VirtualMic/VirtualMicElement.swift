@@ -193,7 +193,6 @@ final class VirtualMicElement: PushSource, ConfigurableElement, NodeTraits, @unc
         gate.flush()
     }
     override func unlockStop() { gate.resume() }
-    override func streamEnded() { gate.streamEnded() }
     override func latencyDecided(_ latency: ClockTime) { gate.latencyDecided(latency) }
     override func downstreamReconfigured() { gate.downstreamReconfigured() }
 

@@ -154,6 +154,34 @@ import Testing
         #expect((2...3).contains(try graph.videoSource("src").statistics.refused))
     }
 
+    @Test("VS-10 tasks that wait for room as long as it takes hear that downstream has ended the stream")
+    func streamEndsWhileWaiting() async throws {
+        let graph = try Graph("videosource name=src pace=fast max-frames=1 ! identity name=gate eos-after=1 ! fakesink")
+        let source = RecordingSource()
+        try graph.videoSource("src").attach(source)
+        let hold = FrameHold(at: try graph.element("gate").staticPad("sink")!)
+        try await graph.start()
+        let sender = source.sender
+        let sent = Log<Int>()
+        let tasks = (0..<8).map { index in
+            Task {
+                try await sender.send(Self.bytes, Self.frame(index))
+                sent.add(index)
+            }
+        }
+        // One frame is held and one is queued: the others wait.
+        #expect(try await eventually { sent.all.count == 2 })
+        hold.release()
+        var refusals: [MediaGraphError] = []
+        for task in tasks {
+            do { try await task.value } catch { refusals.append(try #require(error as? MediaGraphError)) }
+        }
+        let ended = MediaGraphError.wrongUsage(
+            .init("sending a frame", actual: "the stream has ended (endOfStream)"))
+        #expect(refusals.count >= 4 && refusals.allSatisfy { $0 == ended }, "\(refusals)")
+        await graph.stop()
+    }
+
     @Test("VS-10 senders cross tasks and threads: four of them send through one sender, and each frame comes once")
     func sendable() async throws {
         let graph = try Graph("videosource name=src pace=fast ! rawdatapipe name=pipe")

@@ -372,11 +372,10 @@ import Testing
 
     @Test(
         "VS-8 a stream that downstream has ended refuses frames, where it drops and where it blocks",
-        arguments: ["drop-old", "block"])
-    func endedStream(policy: String) async throws {
+        arguments: ["backpressure=drop-old", "backpressure=block block-timeout=1000000", "pace=fast"])
+    func endedStream(settings: String) async throws {
         let source = RecordingSource()
-        let graph = try Graph(
-            "videosource name=src backpressure=\(policy) block-timeout=1000000 ! identity eos-after=2 ! fakesink")
+        let graph = try Graph("videosource name=src \(settings) ! identity eos-after=2 ! fakesink")
         try graph.videoSource("src").attach(source)
         try await graph.start()
         // The node's queue fills behind the end, and then it is known.
