@@ -16,8 +16,8 @@ extension SendGate {
             let payload = try (consume format).payload(outgoing, marks)
             let time = SendTime(outgoing.pointee.timestamp, arrival: { runningTime })
             var hasWaited = false
-            let offer = wait(upTo: interrupted == nil ? timeout : nil) { state -> SendOffer<Payload>? in
-                let offer = isRefused ? .closed : state.offer(payload, time, suspends: false)
+            let offer = wait(upTo: interrupted == nil ? timeout : nil) { state -> Queue.Offer? in
+                let offer = isRefused ? .closed : state.queue.offer(payload, time, suspends: false)
                 if case .full = offer, state.queue.waits {
                     hasWaited = true
                     return interrupted?() == true ? offer : nil
@@ -40,7 +40,7 @@ extension SendGate {
     ) throws(MediaGraphError) -> (Payload.Format, ClockTime?) {
         do throws(MediaGraphError) {
             let (isOpen, format, timeout) = monitor.withLock(wakes: false) {
-                ($0.queue.isOpen, $0.format, $0.settings.blockTimeout)
+                ($0.queue.isOpen, $0.queue.format, $0.settings.blockTimeout)
             }
             // Nearly every one is like the one before.
             if isOpen, !isRefused, let format, format.accepts(outgoing) { return (format, timeout) }
@@ -57,7 +57,7 @@ extension SendGate {
 
     /// What an offer means to its sender. A payload that didn't get in is let go.
     private func settle(
-        _ offer: SendOffer<Payload>, _ payload: Payload, _ timeout: ClockTime?
+        _ offer: Queue.Offer, _ payload: Payload, _ timeout: ClockTime?
     ) throws(MediaGraphError) {
         switch offer {
         case .accepted: return
@@ -113,9 +113,10 @@ extension SendGate {
             let (format, timeout) = try admit(outgoing)
             let payload = try (consume format).payload(outgoing, marks)
             let time = SendTime(outgoing.pointee.timestamp, arrival: { runningTime })
-            let (offer, ticket) = monitor.withLock { state -> (SendOffer<Payload>, UInt64?) in
+            let (offer, ticket) = monitor.withLock { state -> (Queue.Offer, UInt64?) in
                 let offer =
-                    isRefused ? .closed : state.waiting.isEmpty ? state.offer(payload, time, suspends: true) : .full
+                    isRefused
+                    ? .closed : state.waiting.isEmpty ? state.queue.offer(payload, time, suspends: true) : .full
                 guard case .full = offer, state.queue.isOpen, state.queue.waits else { return (offer, nil) }
                 state.nextTicket += 1
                 state.waiting.append(
@@ -202,7 +203,7 @@ extension SendGate {
     }
 
     @discardableResult
-    func end(_ ending: SendQueue<Payload>.Ending, inAnyState: Bool = false) -> Bool {
+    func end(_ ending: Queue.Ending, inAnyState: Bool = false) -> Bool {
         let refused = monitor.withLock { state -> [WaitingSend<Payload>]? in
             guard state.queue.isOpen || inAnyState else { return nil }
             state.queue.end(ending)

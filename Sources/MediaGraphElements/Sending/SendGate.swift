@@ -12,6 +12,8 @@ import Synchronization
 ///
 /// `@unchecked Sendable`: as its superclass; the state is behind the monitor's lock.
 final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
+    typealias Queue = SendQueue<Payload>
+
     struct Settings: Sendable {
         var pace = Pace.live
         var policy = OverflowPolicy.dropOldest
@@ -25,19 +27,13 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
     }
 
     struct State: Sendable {
-        var queue = SendQueue<Payload>()
+        var queue = Queue()
         /// Tasks that wait for room, in order: they get it before anyone who asks later.
         var waiting = Deque<WaitingSend<Payload>>()
         /// Of these, those that wait no more and haven't been told.
         var settled: [SettledSend<Payload>] = []
         var nextTicket: UInt64 = 0
-        var timeline = Payload.Timeline()
         var settings = Settings()
-        /// The last sender's, for the next one.
-        var format: Payload.Format?
-        /// What downstream was told.
-        var delivered: Payload.Format?
-        var hasSegment = false
     }
 
     let monitor = BlockingMonitor(State())
@@ -78,7 +74,7 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
             $0 = State()
             $0.nextTicket = nextTicket
             $0.settings = settings
-            $0.queue.initialize(bound: settings.bound, policy: settings.policy)
+            $0.queue.initialize(bound: settings.bound, policy: settings.policy, pace: settings.pace)
         }
     }
 
@@ -86,10 +82,7 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
 
     /// Before `startSend`.
     func open() {
-        monitor.withLock {
-            $0.queue.open()
-            $0.timeline = Payload.Timeline()
-        }
+        monitor.withLock { $0.queue.open() }
     }
 
     /// After `startSend`.
@@ -108,7 +101,7 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
         for _ in 0..<20 {
             if monitor.wait(timeout: 100_000, { $0.queue.isDrained ? true : nil }) != nil { return }
             // A thread that is on its way here only waits for a processor.
-            let (isDelivering, delivered) = monitor.withLock { ($0.queue.isDelivering, $0.queue.delivered) }
+            let (isDelivering, delivered) = monitor.withLock { ($0.queue.isDelivering, $0.queue.deliveredCount) }
             let now = (delivered: delivered, crossings: crossings.load(ordering: .relaxed))
             if isDelivering || now.crossings % 2 == 1, let last, last == now { break }
             last = now
@@ -135,7 +128,6 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
     /// A flush, or the end of data flow: what is queued is lost, and counted.
     func flush() {
         let lost = monitor.withLock { state in
-            state.hasSegment = false
             let lost = state.queue.flush()
             state.admitWaiting()
             return lost
@@ -149,11 +141,7 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
 
     /// READY→PAUSED: a new stream, whose pad has forgotten the last one's caps, segment and status.
     func streamBegins() {
-        monitor.withLock { state in
-            state.delivered = nil
-            state.hasSegment = false
-            state.queue.streamBegins()
-        }
+        monitor.withLock { $0.queue.streamBegins() }
     }
 
     private func discard(_ lost: [Payload]) { for payload in lost { lose(payload) } }
@@ -177,17 +165,8 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
         if (count % 2 == 0) == isOutward { crossings.store(count &+ 1, ordering: .relaxed) }
     }
 
-    enum Step {
-        /// As the one before.
-        case frame(Payload)
-        /// Behind something new: `caps`, `segment` and status `on`, in this order.
-        case announced(Payload, caps: Bool, segment: Bool, on: Bool)
-        case off, reconfigure, drained, flush
-        case end
-    }
-
     /// Waits for something to do.
-    func next() -> Step {
+    func next() -> Queue.Step {
         while true {
             // A flag rather than their list, which would be counted a reference on for each frame.
             var areSettled = false
@@ -202,7 +181,7 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
     }
 
     /// The same up to a running time; `nil` then. A payload must be clocked.
-    func next(by deadline: ClockTime) -> Step? {
+    func next(by deadline: ClockTime) -> Queue.Step? {
         while true {
             // Before the look at the queue: what comes between the two is in time.
             let now = owner.element?.currentRunningTime
@@ -268,32 +247,21 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
     var hasEnded: Bool { isRefused || monitor.withLock(wakes: false) { $0.queue.hasEnded } }
 
     /// How the stream ends, when `next` says that it does.
-    var ending: SendQueue<Payload>.Ending? { monitor.withLock(wakes: false) { $0.queue.ending } }
+    var ending: Queue.Ending? { monitor.withLock(wakes: false) { $0.queue.ending } }
 }
 
 extension SendGate.State {
-    /// What the streaming thread does next; `nil`: wait. Whether somebody got room by it, and is to be told.
+    /// What the streaming thread does next; `nil`: wait. `areSettled`: somebody got room by it, and is to be told.
     @inline(__always)
-    mutating func next(_ areSettled: inout Bool) -> SendGate<Payload>.Step? {
-        switch queue.next() {
-        case .frame(let frame, let isFirst):
-            if !waiting.isEmpty {
-                admitWaiting()
-                areSettled = true
-            }
-            let isNew = !frame.has(delivered)
-            guard isFirst || isNew else { return .frame(frame) }
-            defer {
-                delivered = frame.format
-                hasSegment = true
-            }
-            return .announced(frame, caps: isNew, segment: isFirst && !hasSegment, on: isFirst)
-        case .off: return .off
-        case .reconfigure: return .reconfigure
-        case .flush: return .flush
-        case .end: return .end
-        case .drained: return .drained
-        case nil: return nil
+    mutating func next(_ areSettled: inout Bool) -> SendQueue<Payload>.Step? {
+        let step = queue.next()
+        guard !waiting.isEmpty else { return step }
+        switch step {
+        case .frame, .announced:
+            admitWaiting()
+            areSettled = true
+        default: break
         }
+        return step
     }
 }

@@ -3,15 +3,48 @@ import MediaGraphCore
 
 /// What a queue is filled by.
 protocol Queueable: TimedMedia {
+    /// What it is, the same object for all that are alike.
+    associatedtype Format: AnyObject
+    associatedtype Timeline: SendTimeline where Timeline.Payload == Self
     /// Whether the bound is nanoseconds of media, rather than a number of frames.
     static var isBoundByTime: Bool { get }
     /// 1 for what is counted, or how many nanoseconds it lasts.
     var weight: Int { get }
+    var format: Format { get }
+    func has(_ format: Format?) -> Bool
 }
 
-/// What lies between senders and a source's streaming thread: the gate and the queue in one state machine.
+/// When payloads are shown. Begins anew with each `startSend`. Pure.
+protocol SendTimeline: Sendable {
+    associatedtype Payload
+    init()
+    /// Stamps a payload; false, and nothing is counted, when it comes too soon. In the order in which they get in.
+    mutating func stamp(_ payload: Payload, _ time: SendTime, _ pace: Pace) -> Bool
+    /// Stamps one that came too soon and has waited for its place since.
+    mutating func force(_ payload: Payload, _ time: SendTime)
+}
+
+/// A payload's own timestamp, or when it came.
+enum SendTime: Sendable {
+    case given(ClockTime)
+    case arrived(ClockTime)
+
+    var clockTime: ClockTime {
+        switch self {
+        case .given(let time), .arrived(let time): time
+        }
+    }
+
+    @inline(__always)
+    init(_ raw: UInt64, arrival: () -> ClockTime?) {
+        if raw != .max { self = .given(ClockTime(nanoseconds: raw)) } else { self = .arrived(arrival() ?? .zero) }
+    }
+}
+
+/// What lies between senders and a source's streaming thread, as one state machine: when frames get in, when they are shown,
+/// and what goes downstream.
 ///
-/// Pure: no lock, no thread, no clock. Whoever owns it locks, waits where it says so, and lets go of what it gives back.
+/// Pure: no lock, no thread, no clock. Its owner locks, waits where it says so, and lets go of what it gives back.
 /// Frames come out in the order in which they went in. What else the stream is told has its place among them: status on
 /// before the first frame of each cycle, off behind its last, the end behind everything.
 struct SendQueue<Frame: Queueable> {
@@ -30,19 +63,25 @@ struct SendQueue<Frame: Queueable> {
         case failure(MediaGraphError)
     }
 
-    enum Room: Sendable {
-        /// `put` takes a frame, though it may drop one for it.
-        case free
-        /// Wait.
+    /// What became of a frame that was offered.
+    enum Offer {
+        case accepted
+        /// Lost: this frame, or the oldest.
+        case dropped(Frame)
+        /// Wait, or say so.
         case full
         /// Outside `startSend`…`stopSend`, or behind the end.
         case closed
+        /// Faster than its source has declared.
+        case tooFrequent
     }
 
     /// What the streaming thread does next.
     enum Step {
-        /// Deliver; `isFirst` of its cycle: status on goes ahead of it.
-        case frame(Frame, isFirst: Bool)
+        /// Deliver a frame like the one before.
+        case frame(Frame)
+        /// Deliver it behind something new: `caps`, `segment` and status `on`, in this order.
+        case announced(Frame, caps: Bool, segment: Bool, on: Bool)
         /// Status off.
         case off
         /// Downstream wants to negotiate anew.
@@ -69,6 +108,13 @@ struct SendQueue<Frame: Queueable> {
     /// How much is queued, by weight.
     private(set) var level = 0
     private var bound = 2
+    private var pace = Pace.live
+    private var timeline = Frame.Timeline()
+    /// The last sender's, for the next one.
+    var format: Frame.Format?
+    /// Of the caps that downstream was told.
+    private(set) var announcedFormat: Frame.Format?
+    private var hasSegment = false
     /// How long the graph makes what goes out wait for its sinks: so much may be queued beyond the bound.
     var latency = ClockTime.zero
     private var isOn = false
@@ -79,13 +125,13 @@ struct SendQueue<Frame: Queueable> {
     private var isOffOverdue = false
     /// The streaming thread is downstream with something.
     private(set) var isDelivering = false
-    private(set) var delivered: UInt64 = 0
+    private(set) var deliveredCount: UInt64 = 0
 
     // MARK: The lifecycle
 
-    mutating func initialize(bound: Int, policy: OverflowPolicy) {
+    mutating func initialize(bound: Int, policy: OverflowPolicy, pace: Pace = .live) {
         self = SendQueue()
-        self.bound = bound
+        (self.bound, self.pace) = (bound, pace)
         // One that drops counts frames; for the others it is only what room is made for.
         queue = BoundedQueue(bound: min(bound, 1000), policy: policy)
         phase = .initialized
@@ -94,6 +140,7 @@ struct SendQueue<Frame: Queueable> {
     mutating func open() {
         phase = .starting
         drain = .none
+        timeline = Frame.Timeline()
     }
 
     mutating func opened() { if phase == .starting { phase = .sending } }
@@ -128,26 +175,32 @@ struct SendQueue<Frame: Queueable> {
     /// Whether senders wait while the queue is full; with the policy `refuse` their sends fail instead.
     var waits: Bool { queue.policy != .refuse }
 
-    /// Whether a frame with this timestamp gets in now. `suspends`: a task sends it, which may wait at any time.
-    func room(for timestamp: ClockTime?, suspends: Bool) -> Room {
+    /// Takes a frame and stamps it, where there is room. `suspends`: a task sends it, which may wait at any time. `hasWaited`:
+    /// it waited for room, which has paced it, so that without a timestamp of its own it can't come too soon.
+    @inline(__always)
+    mutating func offer(_ frame: Frame, _ time: SendTime, suspends: Bool, hasWaited: Bool = false) -> Offer {
         guard isOpen else { return .closed }
-        guard level >= bound, isFull(for: timestamp) else { return .free }
-        switch queue.policy {
-        // While the state change runs no thread may wait, and a source that blocks loses nothing.
-        case .block: return suspends || phase == .sending ? .full : .free
-        case .refuse: return .full
-        case .dropOldest, .dropNewest: return .free
+        let isFull = level >= bound && isFull(for: time.clockTime)
+        if isFull, refuses(suspends) { return .full }
+        if !timeline.stamp(frame, time, pace) {
+            guard hasWaited, case .arrived = time else { return .tooFrequent }
+            timeline.force(frame, time)
         }
+        if !frame.has(format) { format = frame.format }
+        level += frame.weight
+        if isFull { return overflow(frame) }
+        queue.force(frame)
+        return .accepted
     }
 
-    /// Takes a frame, where there is room. What is lost for it: the oldest frame, or this one.
-    @inline(__always)
-    mutating func put(_ frame: Frame) -> Frame? {
-        let isFull = level >= bound && isFull(for: frame.timestamp)
-        level += frame.weight
-        if isFull, case .dropped(let lost) = overflow(frame) { return lost }
-        if !isFull { queue.force(frame) }
-        return nil
+    /// Whether a full queue takes nothing, so that its sender waits or fails.
+    private func refuses(_ suspends: Bool) -> Bool {
+        switch queue.policy {
+        // While the state change runs no thread may wait, and a source that blocks loses nothing.
+        case .block: suspends || phase == .sending
+        case .refuse: true
+        case .dropOldest, .dropNewest: false
+        }
     }
 
     /// With the bound reached: whether more waits than the graph's latency accounts for.
@@ -159,16 +212,18 @@ struct SendQueue<Frame: Queueable> {
             : queue.isFull(for: timestamp, bound: bound, latency: latency)
     }
 
-    /// What a full queue does is for its policy to say; where it neither drops nor may wait, it takes more than its bound.
+    /// Drops as the policy says; where it neither drops nor may wait, the queue takes more than its bound.
     @inline(never)
-    private mutating func overflow(_ frame: Frame) -> BoundedQueue<Frame, Never>.Offer {
-        let offer = queue.offer(frame)
-        switch offer {
-        case .accepted: break
-        case .dropped(let lost): level -= lost.weight
-        case .full: queue.force(frame)
+    private mutating func overflow(_ frame: Frame) -> Offer {
+        switch queue.offer(frame) {
+        case .accepted: return .accepted
+        case .dropped(let lost):
+            level -= lost.weight
+            return .dropped(lost)
+        case .full:
+            queue.force(frame)
+            return .accepted
         }
-        return offer
     }
 
     /// The first end counts.
@@ -184,6 +239,7 @@ struct SendQueue<Frame: Queueable> {
     /// Until `resume` the streaming thread is told to stop. The frames that are lost by it.
     mutating func flush() -> [Frame] {
         isFlushing = true
+        hasSegment = false
         if drain == .wanted { drain = .done }
         return takeAll()
     }
@@ -193,8 +249,10 @@ struct SendQueue<Frame: Queueable> {
         isRefused = false
     }
 
-    /// A stream that has been told nothing yet; its predecessor's off would come too late.
+    /// A stream that has been told nothing yet: no caps, no segment; its predecessor's off would come too late.
     mutating func streamBegins() {
+        announcedFormat = nil
+        hasSegment = false
         isFlushing = false
         isRefused = false
         ending = nil
@@ -224,10 +282,9 @@ struct SendQueue<Frame: Queueable> {
         if drain == .abandoned { return nil }
         if case .frame(let frame) = queue.take() {
             isDelivering = true
-            delivered += 1
+            deliveredCount += 1
             level -= frame.weight
-            defer { isOn = true }
-            return .frame(frame, isFirst: !isOn)
+            return isOn && frame.has(announcedFormat) ? .frame(frame) : announced(frame)
         }
         if isOn, phase == .stopped || ending != nil { return switchOff() }
         if drain == .wanted {
@@ -247,6 +304,12 @@ struct SendQueue<Frame: Queueable> {
     /// Whether what is queued goes out at the clock's pace: not behind `close`, when everybody waits for it.
     var keepsPace: Bool { !isFlushing && (phase == .starting || phase == .sending) }
 
+    private mutating func announced(_ frame: Frame) -> Step {
+        defer { (announcedFormat, hasSegment, isOn) = (frame.format, true, true) }
+        return .announced(
+            frame, caps: !frame.has(announcedFormat), segment: !isOn && !hasSegment, on: !isOn)
+    }
+
     private mutating func switchOff() -> Step {
         isOn = false
         isOffOverdue = false
@@ -255,4 +318,4 @@ struct SendQueue<Frame: Queueable> {
     }
 }
 
-extension SendQueue: Sendable where Frame: Sendable {}
+extension SendQueue: Sendable where Frame: Sendable, Frame.Format: Sendable {}

@@ -5,11 +5,9 @@ import MediaGraphCore
 /// What goes through a gate: a buffer on its way from a sender to the streaming thread.
 ///
 /// Conform with a structure that has no reference that Swift counts: it moves through queue and lock.
-protocol SentPayload: Queueable, Sendable {
+protocol SentPayload: Queueable, Sendable where Format: SentFormatDescription, Format.Payload == Self {
     /// As it comes in, in C.
     associatedtype Outgoing: OutgoingMedia
-    associatedtype Format: SentFormatDescription where Format.Payload == Self
-    associatedtype Timeline: SendTimeline where Timeline.Payload == Self
     /// What a source's declarations and a node's properties allow.
     associatedtype Rules: Sendable
     /// What else a node adds to each, whatever it is.
@@ -22,9 +20,6 @@ protocol SentPayload: Queueable, Sendable {
     /// The streaming thread waits by the clock too, and looks again when something comes in.
     static var isClocked: Bool { get }
 
-    /// Valid until it is taken.
-    var format: Format { get }
-    func has(_ format: Format?) -> Bool
     /// `take` or `discard` is called once; never under a lock, for the memory goes back to whoever handed it over.
     func take() -> Buffer
 }
@@ -54,31 +49,4 @@ protocol SentFormatDescription: AnyObject, Sendable {
         -> Payload
     /// What was expected of a payload that came too soon.
     var pace: String { get }
-}
-
-/// When payloads are shown. Begins anew with each `startSend`. Pure.
-protocol SendTimeline: Sendable {
-    associatedtype Payload
-    init()
-    /// Stamps a payload; false, and nothing is counted, when it comes too soon. In the order in which they get in.
-    mutating func stamp(_ payload: Payload, _ time: SendTime, _ pace: Pace) -> Bool
-    /// Stamps one that came too soon and has waited for its place since.
-    mutating func force(_ payload: Payload, _ time: SendTime)
-}
-
-/// A payload's own timestamp, or when it came.
-enum SendTime: Sendable {
-    case given(ClockTime)
-    case arrived(ClockTime)
-
-    var clockTime: ClockTime {
-        switch self {
-        case .given(let time), .arrived(let time): time
-        }
-    }
-
-    @inline(__always)
-    init(_ raw: UInt64, arrival: () -> ClockTime?) {
-        if raw != .max { self = .given(ClockTime(nanoseconds: raw)) } else { self = .arrived(arrival() ?? .zero) }
-    }
 }

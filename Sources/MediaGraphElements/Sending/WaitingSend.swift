@@ -31,44 +31,20 @@ struct SettledSend<Payload: SentPayload>: Sendable {
     let isTooFrequent: Bool
 }
 
-/// What became of what was offered.
-enum SendOffer<Payload: SentPayload> {
-    case accepted
-    case dropped(Payload)
-    case full
-    case closed
-    case tooFrequent
-}
-
 extension SendGate.State {
-    /// Stamps the payload and puts it into the queue, where it gets in.
-    @inline(__always)
-    mutating func offer(_ payload: Payload, _ time: SendTime, suspends: Bool) -> SendOffer<Payload> {
-        switch queue.room(for: time.clockTime, suspends: suspends) {
-        case .closed: return .closed
-        case .full: return .full
-        case .free: break
-        }
-        guard timeline.stamp(payload, time, settings.pace) else { return .tooFrequent }
-        if !payload.has(format) { format = payload.format }
-        if let lost = queue.put(payload) { return .dropped(lost) }
-        return .accepted
-    }
-
-    /// Queues waiting sends in their order while there is room. A send without a timestamp can't be too early: waiting has
-    /// paced it. A send whose own timestamp is too early is refused.
+    /// Queues waiting sends in their order while there is room.
     mutating func admitWaiting() {
-        while let first = waiting.first, case .free = queue.room(for: first.time.clockTime, suspends: true) {
-            waiting.removeFirst()
-            let isInTime = timeline.stamp(first.payload, first.time, settings.pace)
-            if !isInTime, case .given = first.time {
-                settled.append(SettledSend(waiting: first, isTooFrequent: true))
-                continue
+        while let first = waiting.first {
+            let offer = queue.offer(first.payload, first.time, suspends: true, hasWaited: true)
+            var isTooFrequent = false
+            switch offer {
+            case .full, .closed: return
+            case .tooFrequent: isTooFrequent = true
+            // Only with a queue that blocks does anyone wait, and that drops nothing.
+            case .accepted, .dropped: break
             }
-            if !isInTime { timeline.force(first.payload, first.time) }
-            if !first.payload.has(format) { format = first.payload.format }
-            _ = queue.put(first.payload)
-            settled.append(SettledSend(waiting: first, isTooFrequent: false))
+            waiting.removeFirst()
+            settled.append(SettledSend(waiting: first, isTooFrequent: isTooFrequent))
         }
     }
 

@@ -77,10 +77,10 @@ extension MGOutgoingFrame: OutgoingMedia {
 extension SendGate where Payload == QueuedFrame {
     /// A buffer from the pool for frames of this description, and the caps that say how it lies.
     func acquire(_ description: UnsafePointer<MGOutgoingFrame>) throws(MediaGraphError) -> (UnmanagedBuffer, Caps) {
-        var format = monitor.withLock(wakes: false) { $0.format }
+        var format = monitor.withLock(wakes: false) { $0.queue.format }
         if format?.hasFormat(of: description) != true {
             let new = try SentFormat(description.pointee, declared: rules, hasData: false)
-            monitor.withLock(wakes: false) { $0.format = new }
+            monitor.withLock(wakes: false) { $0.queue.format = new }
             format = new
         }
         guard let format, let buffer = format.pool.acquire() else {
@@ -92,7 +92,7 @@ extension SendGate where Payload == QueuedFrame {
     /// What the queue makes up for at the most: it grows with the graph's latency, up to what may be kept in memory. Frames
     /// are stamped as they come, so nothing is added.
     var maximumLatency: ClockTime {
-        let (format, maxFrames) = monitor.withLock(wakes: false) { ($0.delivered, $0.settings.bound) }
+        let (format, maxFrames) = monitor.withLock(wakes: false) { ($0.queue.announcedFormat, $0.settings.bound) }
         let rate = format?.framesPerSecond.value ?? 0
         let kept = format.map { LatencyAllowance.memory / max(1, $0.byteCount) } ?? 0
         return .seconds(Double(max(maxFrames, kept)) / (rate > 0 ? rate : 30))

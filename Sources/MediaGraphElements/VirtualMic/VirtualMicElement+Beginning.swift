@@ -8,7 +8,7 @@ extension VirtualMicElement {
     }
 
     /// Whether it is one more of the first blocks, of the same kind.
-    func goesOn(_ step: AudioGate.Step?) -> Bool {
+    func goesOn(_ step: AudioGate.Queue.Step?) -> Bool {
         switch step {
         case .frame(let block): !block.isGiven
         case .reconfigure, .flush: true

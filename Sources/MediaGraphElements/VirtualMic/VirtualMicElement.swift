@@ -39,7 +39,7 @@ final class VirtualMicElement: PushSource, ConfigurableElement, NodeTraits, @unc
     /// Between status on and off: silence takes the place of what doesn't come.
     private var isOn = false
     /// What is to be done when all before it has gone out.
-    var postponed: AudioGate.Step?
+    var postponed: AudioGate.Queue.Step?
     var beginning = SoundBeginning()
 
     static let log = DebugCategory("virtualmic", "MediaGraph virtual microphone")
@@ -263,7 +263,7 @@ final class VirtualMicElement: PushSource, ConfigurableElement, NodeTraits, @unc
     }
 
     /// `nil`: nothing has come in time.
-    private func next() -> AudioGate.Step? {
+    private func next() -> AudioGate.Queue.Step? {
         if !beginning.isEmpty { return gate.next(by: beginning.deadline(jitter)) }
         guard isLive, isOn, assembler.timeline.hasBegun, element.currentRunningTime != nil else { return gate.next() }
         let allowed = jitter.nanoseconds + upstreamMaximum.load(ordering: .relaxed)
@@ -299,7 +299,7 @@ final class VirtualMicElement: PushSource, ConfigurableElement, NodeTraits, @unc
     }
 
     /// Takes a block in, or puts it off (as `step`) until what has to go out before it has. A result ends the stream.
-    private func receive(_ block: QueuedBlock, _ step: AudioGate.Step) -> FlowReturn? {
+    private func receive(_ block: QueuedBlock, _ step: AudioGate.Queue.Step) -> FlowReturn? {
         let info = block.format.info
         if assembler.needsFormat(info) {
             guard !assembler.finish() else {

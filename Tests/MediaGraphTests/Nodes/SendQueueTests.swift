@@ -10,11 +10,30 @@ extension Int: Queueable {
     /// As of a camera with ten frames a second.
     public var timestamp: ClockTime? { .milliseconds(UInt64(self) * 100) }
     public var byteCount: Int { 1 }
+
+    public final class Format: Sendable {}
+    private static let small = Format()
+    private static let large = Format()
+    /// Numbers from 100 on have another.
+    public var format: Format { self < 100 ? Self.small : Self.large }
+    public func has(_ format: Format?) -> Bool { self.format === format }
+
+    /// Lets each number in but 13, which always comes too soon.
+    public struct Timeline: SendTimeline {
+        public init() {}
+        public func stamp(_ payload: Int, _ time: SendTime, _ pace: Pace) -> Bool { payload != 13 }
+        public func force(_ payload: Int, _ time: SendTime) {}
+    }
+}
+
+extension SendQueue<Int> {
+    /// Offers a number with its own timestamp.
+    mutating func offer(_ number: Int) -> Offer { offer(number, .given(number.timestamp!), suspends: false) }
 }
 
 /// The state machine between senders and a source's streaming thread, step by step.
 @Suite struct SendQueueTests {
-    /// Frames are numbers; what happens is written as text, such as "1" or "on 1".
+    /// Frames are numbers; what happens is written as text, such as "1" or "caps segment on 1".
     private func queue(_ policy: OverflowPolicy = .block, bound: Int = 2) -> SendQueue<Int> {
         var queue = SendQueue<Int>()
         queue.initialize(bound: bound, policy: policy)
@@ -30,10 +49,12 @@ extension Int: Queueable {
     }
 
     private func offer(_ queue: inout SendQueue<Int>, _ frame: Int) -> String {
-        switch queue.room(for: frame.timestamp, suspends: false) {
-        case .free: queue.put(frame).map { "dropped \($0)" } ?? "accepted"
+        switch queue.offer(frame) {
+        case .accepted: "accepted"
+        case .dropped(let lost): "dropped \(lost)"
         case .full: "full"
         case .closed: "closed"
+        case .tooFrequent: "too frequent"
         }
     }
 
@@ -42,7 +63,10 @@ extension Int: Queueable {
         var steps: [String] = []
         while let step = queue.next() {
             switch step {
-            case .frame(let frame, let isFirst): steps.append(isFirst ? "on \(frame)" : "\(frame)")
+            case .frame(let frame): steps.append("\(frame)")
+            case .announced(let frame, let caps, let segment, let on):
+                let events = [(caps, "caps"), (segment, "segment"), (on, "on")].filter(\.0).map(\.1)
+                steps.append((events + ["\(frame)"]).joined(separator: " "))
             case .off: steps.append("off")
             case .reconfigure: steps.append("reconfigure")
             case .drained: steps.append("drained")
@@ -76,14 +100,15 @@ extension Int: Queueable {
         #expect((1...5).map { offer(&queue, $0) } == Array(repeating: "accepted", count: 5))
         queue.opened()
         #expect(offer(&queue, 6) == "full")
-        #expect(steps(&queue) == ["on 1", "2", "3", "4", "5"])
+        #expect(steps(&queue) == ["caps segment on 1", "2", "3", "4", "5"])
     }
 
     @Test("VS-8 a full queue drops the oldest, drops the new one, or asks to wait")
     func overflow() {
         for (policy, third, left) in [
-            (OverflowPolicy.dropOldest, "dropped 1", ["on 2", "3"]), (.dropNewest, "dropped 3", ["on 1", "2"]),
-            (.block, "full", ["on 1", "2"]),
+            (OverflowPolicy.dropOldest, "dropped 1", ["caps segment on 2", "3"]),
+            (.dropNewest, "dropped 3", ["caps segment on 1", "2"]),
+            (.block, "full", ["caps segment on 1", "2"]),
         ] {
             var queue = sendingQueue(policy)
             #expect((1...3).map { offer(&queue, $0) } == ["accepted", "accepted", third])
@@ -98,7 +123,7 @@ extension Int: Queueable {
         _ = offer(&queue, 2)
         queue.close()
         #expect(!queue.isDrained)
-        #expect(steps(&queue) == ["on 1", "2", "off", "drained"])
+        #expect(steps(&queue) == ["caps segment on 1", "2", "off", "drained"])
         #expect(queue.isDrained)
         queue.open()
         #expect(steps(&queue) == [])
@@ -135,7 +160,7 @@ extension Int: Queueable {
         queue.end(.failure(.internalError(.init("first"))))
         queue.end(.endOfStream)
         #expect(offer(&queue, 2) == "closed")
-        #expect(steps(&queue) == ["on 1", "off", "failure first"])
+        #expect(steps(&queue) == ["caps segment on 1", "off", "failure first"])
     }
 
     @Test("EL-2 a flush gives the frames back and stops the stream until it is over; status stays")
@@ -157,7 +182,7 @@ extension Int: Queueable {
         _ = offer(&queue, 1)
         queue.reconfigure()
         queue.reconfigure()
-        #expect(steps(&queue) == ["reconfigure", "on 1"])
+        #expect(steps(&queue) == ["reconfigure", "caps segment on 1"])
     }
 
     @Test("VS-1 a new initialize forgets the cycle before it: its end, its frames, its status")
@@ -171,6 +196,39 @@ extension Int: Queueable {
         queue.open()
         queue.opened()
         #expect(offer(&queue, 2) == "accepted")
-        #expect(steps(&queue) == ["on 2"])
+        #expect(steps(&queue) == ["caps segment on 2"])
+    }
+
+    @Test("EL-2 caps go ahead of a frame of another format, and a segment once, until a flush or a new stream")
+    func events() {
+        var queue = sendingQueue(bound: 9)
+        for frame in [1, 2, 101, 102] { _ = offer(&queue, frame) }
+        #expect(steps(&queue) == ["caps segment on 1", "2", "caps 101", "102"])
+        _ = queue.flush()
+        queue.close()
+        #expect(steps(&queue) == ["flush"])
+        queue.resume()
+        #expect(steps(&queue) == ["off", "drained"])
+        queue.open()
+        _ = offer(&queue, 103)
+        #expect(steps(&queue) == ["segment on 103"])
+        queue.streamBegins()
+        _ = offer(&queue, 104)
+        #expect(steps(&queue) == ["caps segment on 104"])
+    }
+
+    @Test("VS-8 a frame that comes too soon isn't queued, unless it waited for room and has no timestamp of its own")
+    func tooFrequent() {
+        var queue = sendingQueue()
+        #expect(offer(&queue, 13) == "too frequent" && queue.level == 0)
+        guard case .tooFrequent = queue.offer(13, .given(.zero), suspends: true, hasWaited: true) else {
+            Issue.record("took a frame whose own timestamp is too early")
+            return
+        }
+        guard case .accepted = queue.offer(13, .arrived(.zero), suspends: true, hasWaited: true) else {
+            Issue.record("refused a frame that has waited")
+            return
+        }
+        #expect(steps(&queue) == ["caps segment on 13"])
     }
 }

@@ -257,13 +257,13 @@ import Testing
         queue.opened()
         queue.latency = .milliseconds(500)
         var accepted = 0
-        while case .free = queue.room(for: (accepted + 1).timestamp, suspends: false) {
-            accepted += 1
-            #expect(queue.put(accepted) == nil)
-        }
+        while case .accepted = queue.offer(accepted + 1) { accepted += 1 }
         // By 0.8 s the first three are late.
         #expect(accepted == 7)
         queue.latency = .zero
-        if case .full = queue.room(for: 8.timestamp, suspends: false) {} else { Issue.record("has room") }
+        guard case .full = queue.offer(8) else {
+            Issue.record("has room")
+            return
+        }
     }
 }
