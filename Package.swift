@@ -9,6 +9,9 @@ let unoptimized: [SwiftSetting] = [
         ["-Onone", "-no-whole-module-optimization", "-enable-batch-mode", "-j2"], .when(configuration: .release))
 ]
 
+/// In debug mode too: tests leave loops over samples and pixels to it.
+let optimized: [SwiftSetting] = [.unsafeFlags(["-O"], .when(configuration: .debug))]
+
 /// What scripts/sanitize leaves out isn't compiled for it either.
 let isSanitized = Context.environment["MEDIAGRAPH_SANITIZED"] != nil
 let notSanitized = [
@@ -94,7 +97,7 @@ let package = Package(
         ),
         .target(
             name: "TestSupport", dependencies: ["CGStreamer", "GStreamer", "MediaGraph", "MediaGraphTesting"],
-            path: "Tests/TestSupport", swiftSettings: lifetimes
+            path: "Tests/TestSupport", swiftSettings: lifetimes + optimized
         ),
         .executableTarget(
             name: "LeakProbe", dependencies: ["GStreamer", "MediaGraph", "TestSupport"], path: "Tests/LeakProbe"),

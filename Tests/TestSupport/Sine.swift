@@ -1,5 +1,10 @@
 import Foundation
 
+extension [Int16] {
+    /// Where the largest sample is; `nil` without samples.
+    public var largest: Int? { indices.max { self[$0] < self[$1] } }
+}
+
 /// A sine, and how far a sound is from being one.
 public struct Sine: Sendable {
     public var frequency: Double

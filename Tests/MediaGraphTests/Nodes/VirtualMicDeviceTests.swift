@@ -30,11 +30,7 @@ import Testing
         let heard: Log<[Int16]>
         init(_ heard: Log<[Int16]>) { self.heard = heard }
         override func received(_ sample: borrowing Sample) -> FlowReturn {
-            let bytes = sample.buffer!.bytes
-            heard.add(
-                stride(from: 0, to: bytes.count, by: 2).map {
-                    Int16(bitPattern: UInt16(bytes[$0]) | UInt16(bytes[$0 + 1]) << 8)
-                })
+            heard.add(sample.buffer!.samples)
             return .ok
         }
     }

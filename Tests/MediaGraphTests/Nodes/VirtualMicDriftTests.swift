@@ -47,16 +47,17 @@ import Testing
 
     /// One sample each second, the rest silence.
     private func ticks(_ start: Int, _ count: Int) -> [Int16] {
-        (start..<start + count).map { $0 % 48000 == 24000 ? 20000 : 0 }
+        var samples = [Int16](repeating: 0, count: count)
+        let tick = 24000 - start % 48000
+        if samples.indices.contains(tick) { samples[tick] = 20000 }
+        return samples
     }
 
     /// When each tick comes out, against when it was to: the middle of second after second, by the sender's clock.
     private func lateness(_ pieces: [MicHarness.Piece], drift: Double) -> [Double] {
         var times: [Double] = []
         for piece in pieces {
-            guard let index = piece.samples.indices.max(by: { piece.samples[$0] < piece.samples[$1] }),
-                piece.samples[index] > 8000
-            else { continue }
+            guard let index = piece.samples.largest, piece.samples[index] > 8000 else { continue }
             let time = Double(piece.time) / 1e9 + Double(index) / 48000
             // One that is between two samples, and between two pieces, is in both.
             if times.last.map({ time - $0 > 0.5 }) ?? true { times.append(time) }

@@ -42,13 +42,11 @@ final class MicHarness {
 
     func pull() -> Piece? {
         guard let buffer = harness.pull() else { return nil }
-        let bytes = buffer.bytes
         return Piece(
             time: buffer.access.presentationTimestamp?.nanoseconds ?? .max,
             duration: buffer.access.duration?.nanoseconds ?? .max,
-            samples: stride(from: 0, to: bytes.count, by: 2).map {
-                Int16(bitPattern: UInt16(bytes[$0]) | UInt16(bytes[$0 + 1]) << 8)
-            }, isGap: buffer.access.isGap, isDiscontinuous: buffer.access.isDiscontinuous)
+            samples: buffer.access.samples, isGap: buffer.access.isGap,
+            isDiscontinuous: buffer.access.isDiscontinuous)
     }
 
     /// Until so many frames have come, or none comes any more.
