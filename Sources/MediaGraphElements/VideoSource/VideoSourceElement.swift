@@ -10,10 +10,11 @@ import Synchronization
 /// It is live at every pace: a graph that waits for `startSend` still reaches PLAYING, where a source that isn't live would
 /// wait for its first buffer and so for ever.
 ///
-/// A `GstPushSrc` whose queue is the gate itself, not a bin around appsrc. Measured with callgrind, that bin took 8845
-/// instructions a frame where plain C with appsrc takes 6002: 800 for the ghost pad, the rest for a second lock, looks at
-/// appsrc's level and wake-ups. And appsrc knows neither what it dropped nor when its queue has run dry, so exact counters
-/// and a status that goes out before PAUSED need a queue of one's own anyway.
+/// A `GstPushSrc` whose queue is the gate itself, neither a bin around appsrc nor a subclass of it. Measured with callgrind, that
+/// bin took 8845 instructions a frame where plain C with appsrc takes 6002: 800 for the ghost pad, the rest for a second lock,
+/// looks at appsrc's level and wake-ups. A subclass would take more than this node too (`Benchmarks/README.md`). And appsrc knows
+/// neither what it dropped nor when its queue has run dry, so exact counters and a status that goes out before PAUSED need a queue
+/// of one's own anyway.
 ///
 /// An EOS event sent to the element ends the stream behind what is queued, as appsrc does; `num-buffers` ends it
 /// behind so many: what is queued is lost, and counted.
