@@ -387,6 +387,10 @@ import Testing
         }
         #expect(refused)
         await graph.stop()
+        // A new run is a new stream.
+        try await graph.start()
+        try sendNow(source.sender, Self.bytes, Self.frame)
+        await graph.stop()
     }
 }
 
