@@ -9,7 +9,7 @@ let unoptimized: [SwiftSetting] = [
         ["-Onone", "-no-whole-module-optimization", "-enable-batch-mode", "-j2"], .when(configuration: .release))
 ]
 
-/// In debug mode too: tests leave loops over samples and pixels to it.
+/// Optimized in debug builds too: tests call it for loops over samples and pixels.
 let optimized: [SwiftSetting] = [.unsafeFlags(["-O"], .when(configuration: .debug))]
 
 /// What scripts/sanitize leaves out isn't compiled for it either.

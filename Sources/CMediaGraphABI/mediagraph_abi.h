@@ -168,7 +168,7 @@ typedef struct {
     int32_t width, height;
     int32_t rotation;  // degrees clockwise
     GstVideoFormat format;
-    GstVideoColorRange range;  // 0_255 or 16_235
+    GstVideoColorRange range;  // 16_235; any other counts as 0_255
     int32_t rate_numerator, rate_denominator;      // 0/1: variable
     int32_t aspect_numerator, aspect_denominator;  // of a pixel
     uint64_t timestamp;  // running time in nanoseconds, or GST_CLOCK_TIME_NONE: taken on arrival

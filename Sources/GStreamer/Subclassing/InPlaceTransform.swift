@@ -92,8 +92,8 @@ open class InPlaceTransform: ElementImplementation, ParentClass, @unchecked Send
             to: InPlaceTransform.self)
     }
 
-    /// What the stream's tags say about its pictures. The streaming thread's, so a dynamic check of exclusive access, 76
-    /// instructions for each frame, could find nothing.
+    /// What the stream's tags say about its pictures. The streaming thread's. Only `add` calls out while it changes this, and
+    /// nothing that it calls reads it: so a dynamic check of exclusive access, 76 instructions for each frame, could find nothing.
     @exclusivity(unchecked)
     public private(set) var tagged = TaggedOrientation()
 

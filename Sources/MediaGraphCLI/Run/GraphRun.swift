@@ -20,8 +20,6 @@ struct GraphRun {
     static let startLimit = Duration.seconds(1)
     /// How long a start, or a sink's first buffer, may take without a word.
     static let startPatience = Duration.seconds(3)
-    /// How long other branches' files have to be finished behind an error.
-    static let fileLimit = Duration.seconds(1)
     /// How long a graph has to stop when it is forced to; then the program ends without it.
     static let stopLimit = Duration.seconds(2)
 
@@ -55,7 +53,7 @@ struct GraphRun {
         after end: Result<GraphEnd, GraphError>, _ status: ExitStatus, _ monitor: RunMonitor
     ) -> Task<Void, any Error> {
         Task { [graph] in
-            try await Task.sleep(for: Self.fileLimit + Self.finishLimit)
+            try await Task.sleep(for: Self.finishLimit * 2)
             let error: GraphError? =
                 switch end {
                 case .success(.failed(let failure)): .failed(failure)
@@ -237,7 +235,7 @@ struct GraphRun {
             return status
         }
         var report = RunFailure(error, formatConflict: await graph.formatConflict)
-        report.incompleteFiles = await graph.finishFiles(within: Self.fileLimit)
+        report.incompleteFiles = await graph.finishFiles(within: Self.finishLimit)
         if case .failed(let failure) = error, let cause = failure.cause, cause.code == .noDevice {
             let (name, factory) = (cause.detail.subject, failure.factory ?? "")
             // A server that hangs isn't waited for.

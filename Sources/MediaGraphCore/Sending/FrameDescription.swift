@@ -40,7 +40,7 @@ public struct FrameFormat: Sendable, Hashable {
     /// Limited-range I420: what cameras and video files have.
     public static let i420Limited = FrameFormat(.i420, range: .limited)
 
-    /// `nil` for a pixel format that no handler is given.
+    /// `nil` if handlers don't support the pixel format.
     package init?(_ frame: MGOutgoingFrame) {
         guard let pixelFormat = VideoFormat(frame.format) else { return nil }
         self.init(pixelFormat, range: frame.range == GST_VIDEO_COLOR_RANGE_16_235 ? .limited : .full)

@@ -26,7 +26,7 @@ public class MediaSender: @unchecked Sendable {
     }
 
     /// Waits for a running time, on the graph's clock; not at all when the pace is `fast`. False when sending has been
-    /// stopped meanwhile.
+    /// stopped meanwhile, and at that time when downstream has ended the stream.
     @available(*, noasync, message: "blocks; wait on a thread of your own")
     public final func wait(until time: ClockTime) -> Bool { control.wait(control.context, time.nanoseconds) != 0 }
 

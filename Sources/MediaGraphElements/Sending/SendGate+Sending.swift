@@ -17,7 +17,7 @@ extension SendGate {
             let time = SendTime(outgoing.pointee.timestamp, arrival: { runningTime })
             var hasWaited = false
             let offer = wait(upTo: interrupted == nil ? timeout : nil) { state -> Queue.Offer? in
-                let offer = isRefused ? .closed : state.queue.offer(payload, time, suspends: false)
+                let offer = padHasEnded ? .closed : state.queue.offer(payload, time, suspends: false)
                 if case .full = offer, state.queue.waits {
                     hasWaited = true
                     return interrupted?() == true ? offer : nil
@@ -43,9 +43,9 @@ extension SendGate {
                 ($0.queue.isOpen, $0.queue.format, $0.settings.blockTimeout)
             }
             // Nearly every one is like the one before.
-            if isOpen, !isRefused, let format, format.accepts(outgoing) { return (format, timeout) }
+            if isOpen, !padHasEnded, let format, format.accepts(outgoing) { return (format, timeout) }
             let new = try Payload.Format(outgoing.pointee, rules)
-            guard isOpen, !isRefused else { throw closedError }
+            guard isOpen, !padHasEnded else { throw closedError }
             return (new, timeout)
         } catch {
             outgoing.pointee.giveBack()
@@ -105,7 +105,7 @@ extension SendGate {
 
     // MARK: Tasks
 
-    /// Sends a payload without ever waiting: `nil` when it is in, else the ticket of one of which `done` is told later.
+    /// Sends a payload without ever waiting: `nil` when it is in, else a ticket; `callback` reports the result later.
     func sendLater(
         _ outgoing: UnsafePointer<Payload.Outgoing>, _ callback: SendCallback
     ) throws(MediaGraphError) -> UInt64? {
@@ -113,18 +113,20 @@ extension SendGate {
             let (format, timeout) = try admit(outgoing)
             let payload = try (consume format).payload(outgoing, marks)
             let time = SendTime(outgoing.pointee.timestamp, arrival: { runningTime })
-            let (offer, ticket) = monitor.withLock { state -> (Queue.Offer, UInt64?) in
+            let (offer, ticket, isFirst) = monitor.withLock { state -> (Queue.Offer, UInt64?, isFirst: Bool) in
                 let offer =
-                    isRefused
+                    padHasEnded
                     ? .closed : state.waiting.isEmpty ? state.queue.offer(payload, time, suspends: true) : .full
-                guard case .full = offer, state.queue.isOpen, state.queue.waits else { return (offer, nil) }
+                guard case .full = offer, state.queue.isOpen, state.queue.waits else { return (offer, nil, false) }
                 state.nextTicket += 1
                 state.waiting.append(
                     WaitingSend(ticket: state.nextTicket, payload: payload, time: time, callback: callback))
-                return (offer, state.nextTicket)
+                defer { state.isWatched = true }
+                return (offer, state.nextTicket, isFirst: !state.isWatched)
             }
             if let ticket {
-                if let timeout { expire(ticket, after: timeout) } else { watch(ticket) }
+                if let timeout { expire(ticket, after: timeout) }
+                if isFirst { watchForEnd() }
                 return ticket
             }
             try settle(offer, payload, timeout)
@@ -152,11 +154,17 @@ extension SendGate {
         }
     }
 
-    /// For a send that waits as long as it takes.
-    private func watch(_ ticket: UInt64) {
-        Timer.run(after: Self.lookInterval) { [self] in
-            guard monitor.withLock(wakes: false, { $0.isWaiting(ticket) }) else { return }
-            if isRefused { failed() } else { watch(ticket) }
+    /// Refuses the tasks that wait once the stream has ended; stops when none waits.
+    private func watchForEnd() {
+        Timer.run(after: Self.pollInterval) { [self] in
+            // In one step with a flush, behind which they may wait on.
+            let (refused, goesOn) = monitor.withLock(wakes: false) { state -> ([WaitingSend<Payload>], Bool) in
+                let refused = padHasEnded ? state.takeWaiting() : []
+                state.isWatched = !state.waiting.isEmpty
+                return (refused, state.isWatched)
+            }
+            refuse(refused)
+            if goesOn { watchForEnd() }
         }
     }
 
@@ -192,7 +200,7 @@ extension SendGate {
     /// For whoever sends the element an EOS event: in any state, as with every source.
     func endOfStreamRequested() { end(.endOfStream, inAnyState: true) }
 
-    /// Downstream takes nothing any more: senders are told, until a flush makes a new beginning.
+    /// Downstream refused the caps: senders are refused until a flush or a new stream.
     func failed() {
         refuse(
             monitor.withLock { state in
@@ -205,7 +213,7 @@ extension SendGate {
     @discardableResult
     func end(_ ending: Queue.Ending, inAnyState: Bool = false) -> Bool {
         let refused = monitor.withLock { state -> [WaitingSend<Payload>]? in
-            guard state.queue.isOpen || inAnyState else { return nil }
+            guard inAnyState || state.queue.isOpen && !padHasEnded else { return nil }
             state.queue.end(ending)
             return state.takeWaiting()
         }

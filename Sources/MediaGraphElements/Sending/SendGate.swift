@@ -33,11 +33,13 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
         /// Of these, those that wait no more and haven't been told.
         var settled: [SettledSend<Payload>] = []
         var nextTicket: UInt64 = 0
+        /// A timer looks whether the stream has ended while tasks wait.
+        var isWatched = false
         var settings = Settings()
     }
 
     let monitor = BlockingMonitor(State())
-    /// Says when downstream has ended the stream; `nil` for an element without a source pad.
+    /// The source pad: its EOS flag shows that the stream has ended. `nil` if the element has none.
     private let pad: Pad?
     /// Counts how often the streaming thread leaves the node and returns; odd while the thread is downstream. The queue
     /// can't tell: the thread also carries buffers that never were in the queue, such as silence.
@@ -50,7 +52,7 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
         super.init(owner: owner, startsEarly: startsEarly)
     }
 
-    override var isOpen: Bool { !isRefused && monitor.withLock(wakes: false) { $0.queue.isOpen } }
+    override var isOpen: Bool { !padHasEnded && monitor.withLock(wakes: false) { $0.queue.isOpen } }
     override var pace: Pace { monitor.withLock(wakes: false) { $0.settings.pace } }
     override var stopTimeout: ClockTime { monitor.withLock(wakes: false) { $0.settings.stopTimeout } }
     override var level: Int { monitor.withLock(wakes: false) { $0.queue.level } }
@@ -115,7 +117,7 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
         monitor.withLock { state in
             guard state.settings.pace == .live else { return }
             state.queue.latency = latency
-            state.admitWaiting()
+            if !padHasEnded { state.admitWaiting() }
         }
         tellSettled()
     }
@@ -213,45 +215,49 @@ final class SendGate<Payload: SentPayload>: SenderControl, @unchecked Sendable {
     /// `interrupted`, which is asked at each `wake`.
     func waitUntilOpen(_ interrupted: () -> Bool) -> Bool {
         wait { state -> Bool? in
-            if isRefused { return false }
+            if padHasEnded { return false }
             if state.queue.isOpen { return true }
             return interrupted() || state.queue.hasEnded || state.queue.phase == .uninitialized ? false : nil
         } ?? false
     }
 
-    /// EOS or an error of downstream's has gone through the pad: nothing more will be taken until a flush.
+    /// The source pad has sent EOS, because the source ended the stream or downstream refused a buffer. No buffer is accepted until
+    /// a flush or a new stream.
     @inline(__always)
-    var isRefused: Bool { pad?.hasEnded == true }
+    var padHasEnded: Bool { pad?.hasEnded == true }
 
     /// Why no buffer will be taken any more, where that is so.
     var refusal: FlowReturn? { pad?.refusal }
 
-    /// How often those who wait look whether downstream has ended the stream. Nothing wakes them: the base class tells its subclass
-    /// nothing of it, and a probe on the pad costs each buffer 650 instructions.
-    static var lookInterval: ClockTime { .milliseconds(50) }
+    /// How often waiting senders check the pad's EOS flag. Nothing wakes them: `GstBaseSrc` doesn't tell its subclass, and a pad
+    /// probe costs 650 instructions for each buffer.
+    static var pollInterval: ClockTime { .milliseconds(50) }
 
-    /// Waits until `body`, which runs under the lock, gives a value; `nil` when `timeout` has run out. Without one it waits as long
-    /// as it takes.
+    /// Waits until `body`, which runs under the lock and checks `padHasEnded`, gives a value; `nil` when `timeout` has run out.
+    /// Without a timeout it waits as long as it takes.
     @inline(__always)
     func wait<Result>(upTo timeout: ClockTime? = nil, _ body: (inout State) -> Result?) -> Result? {
-        let microseconds = Int64((timeout ?? Self.lookInterval).nanoseconds / 1000)
+        var left = timeout?.nanoseconds ?? .max
         while true {
-            if let result = monitor.wait(timeout: microseconds, body) { return result }
-            if timeout != nil { return nil }
+            let slice = min(left, Self.pollInterval.nanoseconds)
+            if let result = monitor.wait(timeout: Int64(slice / 1000), body) { return result }
+            if timeout != nil { left -= slice }
+            if left == 0 { return nil }
         }
     }
 
     func wake() { monitor.withLock { _ in } }
 
     /// Nothing will be taken any more.
-    var hasEnded: Bool { isRefused || monitor.withLock(wakes: false) { $0.queue.hasEnded } }
+    var hasEnded: Bool { padHasEnded || monitor.withLock(wakes: false) { $0.queue.hasEnded } }
 
     /// How the stream ends, when `next` says that it does.
     var ending: Queue.Ending? { monitor.withLock(wakes: false) { $0.queue.ending } }
 }
 
 extension SendGate.State {
-    /// What the streaming thread does next; `nil`: wait. `areSettled`: somebody got room by it, and is to be told.
+    /// What the streaming thread does next; `nil`: wait. Sets `areSettled` when waiting sends got room: the caller must then call
+    /// `tellSettled`.
     @inline(__always)
     mutating func next(_ areSettled: inout Bool) -> SendQueue<Payload>.Step? {
         let step = queue.next()

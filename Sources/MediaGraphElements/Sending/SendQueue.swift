@@ -68,7 +68,7 @@ struct SendQueue<Frame: Queueable> {
         case accepted
         /// Lost: this frame, or the oldest.
         case dropped(Frame)
-        /// Wait, or say so.
+        /// No room: the sender waits, or is refused if the policy is `refuse`.
         case full
         /// Outside `startSend`…`stopSend`, or behind the end.
         case closed
@@ -102,7 +102,7 @@ struct SendQueue<Frame: Queueable> {
 
     private(set) var phase = Phase.uninitialized
     private(set) var ending: Ending?
-    /// Downstream takes nothing any more, until a flush.
+    /// Downstream refused the caps; nothing is accepted until a flush or a new stream.
     private var isRefused = false
     private var queue = BoundedQueue<Frame, Never>(bound: 2, policy: .block)
     /// How much is queued, by weight.
@@ -110,9 +110,9 @@ struct SendQueue<Frame: Queueable> {
     private var bound = 2
     private var pace = Pace.live
     private var timeline = Frame.Timeline()
-    /// The last sender's, for the next one.
+    /// The format of the last accepted frame; the next one usually has the same.
     var format: Frame.Format?
-    /// Of the caps that downstream was told.
+    /// The format of the last caps sent downstream.
     private(set) var announcedFormat: Frame.Format?
     private var hasSegment = false
     /// How long the graph makes what goes out wait for its sinks: so much may be queued beyond the bound.
@@ -175,18 +175,20 @@ struct SendQueue<Frame: Queueable> {
     /// Whether senders wait while the queue is full; with the policy `refuse` their sends fail instead.
     var waits: Bool { queue.policy != .refuse }
 
-    /// Takes a frame and stamps it, where there is room. `suspends`: a task sends it, which may wait at any time. `hasWaited`:
-    /// it waited for room, which has paced it, so that without a timestamp of its own it can't come too soon.
+    /// Takes a frame and stamps it, where there is room. `suspends`: the sender is a task, which may wait in any phase. `hasWaited`:
+    /// the frame waited for room; without a timestamp of its own it is then never too frequent.
     @inline(__always)
     mutating func offer(_ frame: Frame, _ time: SendTime, suspends: Bool, hasWaited: Bool = false) -> Offer {
         guard isOpen else { return .closed }
-        let isFull = level >= bound && isFull(for: time.clockTime)
-        if isFull, refuses(suspends) { return .full }
+        let isBounded = level >= bound
+        if isBounded, refuses(suspends), isFull(for: time.clockTime) { return .full }
         if !timeline.stamp(frame, time, pace) {
             guard hasWaited, case .arrived = time else { return .tooFrequent }
             timeline.force(frame, time)
         }
         if !frame.has(format) { format = frame.format }
+        // By the timestamp that it was given: it may be ahead of the time at which it came.
+        let isFull = isBounded && isFull(for: frame.timestamp)
         level += frame.weight
         if isFull { return overflow(frame) }
         queue.force(frame)
@@ -203,7 +205,7 @@ struct SendQueue<Frame: Queueable> {
         }
     }
 
-    /// With the bound reached: whether more waits than the graph's latency accounts for.
+    /// Called when the bound is reached. Frames that wait only because of the graph's latency don't count.
     @inline(never)
     private func isFull(for timestamp: ClockTime?) -> Bool {
         guard latency > .zero else { return true }
@@ -231,7 +233,7 @@ struct SendQueue<Frame: Queueable> {
 
     // MARK: Downstream
 
-    /// Nothing gets in any more, and nothing follows what is queued: downstream has ended the stream.
+    /// Downstream refused the caps: nothing gets in any more, and nothing follows what is queued.
     mutating func refuse() { isRefused = true }
 
     mutating func reconfigure() { needsReconfigure = true }

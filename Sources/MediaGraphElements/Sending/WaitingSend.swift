@@ -54,8 +54,6 @@ extension SendGate.State {
         return waiting.isEmpty ? [] : Array(waiting)
     }
 
-    func isWaiting(_ ticket: UInt64) -> Bool { waiting.contains { $0.ticket == ticket } }
-
     mutating func takeWaiting(_ ticket: UInt64) -> WaitingSend<Payload>? {
         guard let index = waiting.firstIndex(where: { $0.ticket == ticket }) else { return nil }
         return waiting.remove(at: index)

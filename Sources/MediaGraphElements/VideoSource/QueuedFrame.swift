@@ -44,7 +44,7 @@ struct QueuedFrame: SentPayload {
         return retained.toOpaque() == Unmanaged.passUnretained(format).toOpaque()
     }
 
-    /// Whether its source has declared no rate for its size. Without a count of references.
+    /// Whether the source declared no rate for this frame size. Doesn't retain the format.
     @inline(__always)
     var isUnlimited: Bool { retained._withUnsafeGuaranteedRef { $0.maximumRate == nil } }
 

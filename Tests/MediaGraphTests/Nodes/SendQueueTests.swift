@@ -217,6 +217,18 @@ extension SendQueue<Int> {
         #expect(steps(&queue) == ["caps segment on 104"])
     }
 
+    @Test("VS-8 a queue that drops counts by the timestamps that frames were given, though they all come at once")
+    func stampedAhead() {
+        var queue = sendingQueue(.dropOldest)
+        queue.latency = .milliseconds(500)
+        var accepted = 0
+        while case .accepted = queue.offer(accepted + 1, .arrived(.zero), suspends: false), accepted < 99 {
+            accepted += 1
+        }
+        // By 0.8 s the first three are late.
+        #expect(accepted == 7)
+    }
+
     @Test("VS-8 a frame that comes too soon isn't queued, unless it waited for room and has no timestamp of its own")
     func tooFrequent() {
         var queue = sendingQueue()

@@ -154,9 +154,12 @@ import Testing
         #expect((2...3).contains(try graph.videoSource("src").statistics.refused))
     }
 
-    @Test("VS-10 tasks that wait for room as long as it takes hear that downstream has ended the stream")
-    func streamEndsWhileWaiting() async throws {
-        let graph = try Graph("videosource name=src pace=fast max-frames=1 ! identity name=gate eos-after=1 ! fakesink")
+    @Test(
+        "VS-10 tasks that wait for room, an hour or as long as it takes, hear that downstream has ended the stream",
+        arguments: ["", "block-timeout=3600000000000"])
+    func streamEndsWhileWaiting(timeout: String) async throws {
+        let graph = try Graph(
+            "videosource name=src pace=fast max-frames=1 \(timeout) ! identity name=gate eos-after=1 ! fakesink")
         let source = RecordingSource()
         try graph.videoSource("src").attach(source)
         let hold = FrameHold(at: try graph.element("gate").staticPad("sink")!)
@@ -246,6 +249,23 @@ import Testing
         await #expect(throws: MediaGraphError.self) { try await sender.send(Self.bytes, Self.frame(2)) }
         #expect(gate.statistics.refused.load(ordering: .relaxed) == 1)
         gate.uninitialize()
+    }
+
+    @Test("EL-2 behind the end that downstream made, an end or a failure of the source waits for nothing")
+    func endsBehindTheEnd() throws {
+        let element = try #require(Element(factory: "identity"))
+        element.setState(.paused)
+        try #require(element.staticPad("sink")).sendEmptyStream()
+        let gate = VideoGate(owner: WeakElement(ElementInstance(element.raw)), marks: FrameMarks())
+        gate.initialize(VideoGate.Settings())
+        gate.open()
+        #expect(gate.hasEnded && !gate.isOpen)
+        gate.endOfStream()
+        gate.fail(.internalError(.init("too late to wait")))
+        // It would end the stream that follows a flush.
+        #expect(gate.ending == nil)
+        gate.uninitialize()
+        element.setState(.null)
     }
 
     @Test("VS-8 a task's frame that had to wait is refused too when its timestamp is faster than the declared rate")

@@ -372,7 +372,7 @@ import Testing
 
     @Test(
         "VS-8 a stream that downstream has ended refuses frames, where it drops and where it blocks",
-        arguments: ["backpressure=drop-old", "backpressure=block block-timeout=1000000", "pace=fast"])
+        arguments: ["backpressure=drop-old", "backpressure=block block-timeout=3600000000000", "pace=fast"])
     func endedStream(settings: String) async throws {
         let source = RecordingSource()
         let graph = try Graph("videosource name=src \(settings) ! identity eos-after=2 ! fakesink")
